@@ -1,4 +1,4 @@
-//! Simulated searches for the version that made a change: the policy of `assay-study` compared with `git bisect`.
+//! Simulated searches for the version that made a change: the policy of `wings/bisect` compared with `git bisect`.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,8 +8,10 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result};
 use assay_sim::NoiseSource;
-use assay_study::{BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch};
 
+use super::search_decisions::{
+    BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch,
+};
 use super::{expect_only, option};
 
 const RUNS: u64 = 1000;
@@ -74,7 +76,7 @@ pub(super) fn run(words: &[String]) -> Result<()> {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Found {
+struct SearchOutcome {
     is_right: bool,
     is_wrong: bool,
     comparisons: f64,
@@ -89,7 +91,7 @@ struct Found {
 fn row(case: Case, runs: u64) -> String {
     let (next, (to, from)) = (AtomicU64::new(0), mpsc::channel());
     let next = &next;
-    let all: Vec<Found> = thread::scope(|scope| {
+    let all: Vec<SearchOutcome> = thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             let to = to.clone();
             scope.spawn(move || {
@@ -105,8 +107,9 @@ fn row(case: Case, runs: u64) -> String {
         from.iter().collect()
     });
     let count = all.len().max(1) as f64;
-    let mean = |of: &dyn Fn(&Found) -> f64| all.iter().map(of).sum::<f64>() / count;
-    let share = |of: &dyn Fn(&Found) -> bool| 100.0 * mean(&|it| f64::from(u8::from(of(it))));
+    let mean = |of: &dyn Fn(&SearchOutcome) -> f64| all.iter().map(of).sum::<f64>() / count;
+    let share =
+        |of: &dyn Fn(&SearchOutcome) -> bool| 100.0 * mean(&|it| f64::from(u8::from(of(it))));
     let steps: Vec<String> = case.steps.iter().map(f64::to_string).collect();
     let git: Vec<String> = (0..3)
         .map(|kind| {
@@ -202,7 +205,7 @@ impl World {
     }
 }
 
-fn search(case: Case, seed: u64) -> Found {
+fn search(case: Case, seed: u64) -> SearchOutcome {
     let mut world = World::new(case, seed);
     let guess = NOISE * INSTANCE.sqrt() * (GUESS * world.noise.normal()).exp();
     let mut bisect = BisectSearch::new(BisectPlan {
@@ -240,7 +243,7 @@ fn search(case: Case, seed: u64) -> Found {
     found
 }
 
-fn judged(world: &World, answer: &BisectAnswer) -> Found {
+fn judged(world: &World, answer: &BisectAnswer) -> SearchOutcome {
     let is_named =
         |step: usize| answer.steps.iter().any(|it| (it.after + 1..=it.at).contains(&step));
     let is_wrong = answer.steps.iter().any(|it| !world.has_step(it.after, it.at));
@@ -250,7 +253,7 @@ fn judged(world: &World, answer: &BisectAnswer) -> Found {
     };
     let comparisons = f64::from(answer.comparisons);
     let builds = f64::from(answer.builds);
-    Found {
+    SearchOutcome {
         is_right: is_right && !is_wrong,
         is_wrong,
         comparisons,

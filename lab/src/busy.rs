@@ -81,7 +81,7 @@ struct Bench {
 }
 
 #[derive(Debug, Clone)]
-struct Measured {
+struct BusyResult {
     cells: BTreeMap<String, Cell>,
     blocks: u64,
 }
@@ -119,7 +119,7 @@ impl Cell {
     }
 }
 
-impl Measured {
+impl BusyResult {
     fn new(document: &Value) -> Self {
         let cells = document["cells"].as_array().into_iter().flatten();
         let others = cells.filter(|cell| !cell["rqps"].is_null() || cell["verdict"] == "failed");
@@ -181,8 +181,8 @@ impl Bench {
         Ok(())
     }
 
-    fn beside(&self, load: Load, priority: &str, systems: [&str; 2]) -> Result<Measured> {
-        let _others = Others::start(load, &self.root)?;
+    fn beside(&self, load: Load, priority: &str, systems: [&str; 2]) -> Result<BusyResult> {
+        let _others = OtherLoad::start(load, &self.root)?;
         let mut command = Command::new(&self.program);
         command.arg("compare").args(systems).args(["--budget", &self.budget]);
         let group = (priority == WEIGHTED).then(WeightedGroup::create).transpose()?;
@@ -196,7 +196,7 @@ impl Bench {
         // 0: done; 3: done, but a cell failed.
         let is_done = matches!(output.status.code(), Some(0 | 3));
         ensure!(is_done, "{}: {command:?}", output.status);
-        Ok(Measured::new(&serde_json::from_slice(&output.stdout)?))
+        Ok(BusyResult::new(&serde_json::from_slice(&output.stdout)?))
     }
 }
 
@@ -228,13 +228,13 @@ impl Drop for WeightedGroup {
 }
 
 /// Other work, until it is dropped.
-struct Others {
+struct OtherLoad {
     hogs: Vec<Child>,
     build: Option<JoinHandle<()>>,
     ends: Arc<AtomicBool>,
 }
 
-impl Others {
+impl OtherLoad {
     fn start(load: Load, root: &Path) -> Result<Self> {
         let ends = Arc::new(AtomicBool::new(false));
         let mut others = Self { hogs: Vec::new(), build: None, ends: Arc::clone(&ends) };
@@ -275,7 +275,7 @@ fn build_until(ends: &AtomicBool, root: &Path) {
     }
 }
 
-impl Drop for Others {
+impl Drop for OtherLoad {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::SeqCst);
         for hog in &mut self.hogs {
@@ -302,7 +302,7 @@ mod tests {
         let base = json!({"test": "a", "rqps": null, "verdict": "same", "blocks": 3});
         let cells =
             [base, cell("a", 1.0, "same"), cell("b", 0.8, "slower"), cell("c", 1.0, "undecided")];
-        let measured = Measured::new(&json!({ "cells": cells }));
+        let measured = BusyResult::new(&json!({ "cells": cells }));
         assert_eq!(measured.row(&measured), "±1.00% | ±1.00% | 2 of 3 | 3 of 3 | 3 | 0.00%");
         assert_eq!(measured.cells.values().filter(|it| it.holds_one()).count(), 2);
         assert_eq!(median(Vec::new()), None);

@@ -7,9 +7,14 @@ mod lines;
 mod machine;
 mod plot;
 mod real;
+// As files, because the crates of these wings bring the whole executor with them.
+#[path = "../../wings/bisect/src/decisions/mod.rs"]
+mod search_decisions;
 mod sim;
 pub mod truth;
 mod watch;
+#[path = "../../wings/watch/src/decisions.rs"]
+mod watch_decisions;
 
 use std::path::{Path, PathBuf};
 

@@ -4,12 +4,10 @@ use std::ops::ControlFlow;
 
 use anyhow::{Context as _, Result};
 use assay_sim::NoiseSource;
-use assay_study::{
-    BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch, Suspicion, WatchNoise,
-    WatchSearch, WatchValue, suspect,
-};
 
 use super::bisect::{BUILD_S, COMPARISON_S, INSTANCE, NOISE, World};
+use super::search_decisions::{BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch};
+use super::watch_decisions::{Suspicion, WatchNoise, WatchSearch, WatchValue, suspect};
 use super::{expect_only, option};
 
 const RUNS: u64 = 100;
@@ -35,7 +33,7 @@ const BUDGET: u32 = 60;
 const SEED: u64 = 20_000;
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Watched {
+struct WatchOutcome {
     named: usize,
     false_alarms: usize,
     searches: usize,
@@ -48,11 +46,11 @@ pub(super) fn run(words: &[String]) -> Result<()> {
     expect_only(words, &["--runs"], &[])?;
     let runs = option(words, "--runs")?.map_or(Ok(RUNS), |it| it.replace('_', "").parse());
     let runs: u64 = runs.context("`--runs` needs a number")?;
-    let all: Vec<Watched> = (0..runs).map(|run| watch(SEED + run)).collect();
-    let share = |of: &dyn Fn(&Watched) -> bool| {
+    let all: Vec<WatchOutcome> = (0..runs).map(|run| watch(SEED + run)).collect();
+    let share = |of: &dyn Fn(&WatchOutcome) -> bool| {
         100.0 * all.iter().filter(|it| of(it)).count() as f64 / runs.max(1) as f64
     };
-    let mean = |of: &dyn Fn(&Watched) -> usize| {
+    let mean = |of: &dyn Fn(&WatchOutcome) -> usize| {
         all.iter().map(of).sum::<usize>() as f64 / runs.max(1) as f64
     };
     println!(
@@ -97,7 +95,7 @@ fn world(seed: u64) -> World {
     World { noise, speeds, steps, machine: 0.0 }
 }
 
-fn watch(seed: u64) -> Watched {
+fn watch(seed: u64) -> WatchOutcome {
     let mut world = world(seed);
     let noise = WatchNoise {
         between: ASSUMED,
@@ -108,7 +106,7 @@ fn watch(seed: u64) -> Watched {
     };
     let mut values = vec![WatchValue { version: 0, log_ratio: 0.0, se: 0.0, source: 0 }];
     let mut searches: Vec<WatchSearch> = Vec::new();
-    let mut watched = Watched::default();
+    let mut watched = WatchOutcome::default();
     let mut last = None;
     for night in 1..=COMMITS.div_ceil(NIGHTLY) {
         let newest = (0..(night * NIGHTLY).min(COMMITS)).rev();
@@ -130,7 +128,7 @@ fn watch(seed: u64) -> Watched {
 }
 
 /// Searches between two versions. Returns whether a change was found.
-fn search(world: &mut World, [first, last]: [usize; 2], watched: &mut Watched) -> bool {
+fn search(world: &mut World, [first, last]: [usize; 2], watched: &mut WatchOutcome) -> bool {
     let mut bisect = BisectSearch::new(BisectPlan {
         build_s: vec![BUILD_S; last - first + 1],
         comparison_s: COMPARISON_S,
@@ -172,7 +170,7 @@ mod tests {
     /// The target is four of five in one replay; of many, nine in ten reach it.
     #[test]
     fn most_watches_name_four_of_five_changes_and_raise_no_false_alarm() {
-        let all: Vec<Watched> = (0..40).map(|run| watch(SEED + run)).collect();
+        let all: Vec<WatchOutcome> = (0..40).map(|run| watch(SEED + run)).collect();
         let good = all.iter().filter(|it| it.named >= 4 && it.false_alarms <= 1).count();
         assert!(good >= 34, "{good} of {}", all.len());
     }

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use crate::command::{self, cargo};
 use crate::suite::{self, TestProgram, TestUser, is_root};
 
-/// Tests that root also runs, because assay behaves differently for root: by crate and program, with the names of
+/// Tests that root also runs, because assay behaves differently for root: by crate and test file, with the names of
 /// tests, or all of them. Those that only root can run are called `root::`. Every other test gives the same result for
 /// all users; `cargo xtask nightly` runs them all as root.
 const OF_ROOT: [(&str, &str, &[&str]); 12] = [
@@ -43,8 +43,8 @@ const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7";
 
 const SCRIPTS: [&str; 2] = [".ci/run", ".github/gate.sh"];
 
-/// Checks formatting, lints, scripts and workflows, the documentation's tests, and all tests as a plain user. Root then
-/// runs those of [`OF_ROOT`], and the one that sets the clock.
+/// Checks formatting, lints, scripts and workflows, and runs all tests as a plain user. Root then runs those of
+/// [`OF_ROOT`], and the one that sets the clock.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run() -> Result<()> {
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -53,7 +53,6 @@ pub fn run() -> Result<()> {
     other("scripts", Command::new("shellcheck").args(SCRIPTS))?;
     other("workflows", Command::new("go").args(["run", ACTIONLINT, "-color=false"]))?;
     let programs = timed("building the tests", || suite::build(suite::TestSelection::default()))?;
-    step("tests of the documentation", &["test", "--workspace", "--doc", "--quiet"])?;
     timed("all tests as a plain user", || suite::run(&programs, TestUser::plain()?))?;
     if !is_root()? {
         println!("==> those that need root did not run; root's `cargo xtask ci` runs all");
@@ -142,7 +141,7 @@ fn of_root(programs: &[TestProgram]) -> Result<Vec<TestProgram>> {
 
 fn find<'a>(programs: &'a [TestProgram], package: &str, test: &str) -> Result<&'a TestProgram> {
     let found = programs.iter().find(|it| it.name.0 == package && it.name.1 == test);
-    found.with_context(|| format!("{package} has no test program `{test}`"))
+    found.with_context(|| format!("{package} has no test file `{test}`"))
 }
 
 fn step(what: &str, arguments: &[&str]) -> Result<()> {

@@ -8,7 +8,7 @@ use anyhow::Result;
 use xtask::command::{self, cargo};
 
 const USAGE: &str = "\
-usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PROGRAM]... [-- TEST...] | test
+usage: cargo xtask ci | nightly | suite [PACKAGE...] [FILE...] [--lib] [--bins] [-- TEST...] | test
                    | tidy | size
                    | docs [--check] | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]]
@@ -16,11 +16,10 @@ usage: cargo xtask ci | nightly | suite [PACKAGE...] [--lib] [--bins] [--test PR
                    | golden [--program PATH] [--keep] [NAME...] | golden add DIRECTORY
                    | dist [x86_64] [aarch64] | dist-test
 
-ci    everything that must pass before a change lands: formatting, lints, documentation tests and the suite; as root,
-      root's tests too
+ci    everything that must pass before a change lands: formatting, lints and the suite; as root, root's tests too
 nightly  what takes too long for that, as root: all tests as both users beside busy CPUs, and killed studies
-suite all tests, or those of some packages, programs or names, as a plain user, in a bare environment with an empty
-      server cache: `cargo xtask suite assay --test interrupt -- while_a_server`
+suite all tests, or those of some packages, test files or names, as a plain user, in a bare environment with an empty
+      server cache: `cargo xtask suite assay interrupt -- while_a_server`
 test  the tests that need neither servers nor a network, in less than a minute once they are built
 tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
 size  prints the shipped lines of each crate and their budgets, which are in size.toml
@@ -69,19 +68,11 @@ fn main() -> ExitCode {
 }
 
 /// Test programs that need no server and take seconds, in addition to those of the crates themselves.
-const QUICK: [&str; 13] = [
-    "answer",
-    "built",
-    "driver",
-    "events",
-    "killed",
-    "ledger",
-    "parsers",
-    "processes",
-    "render",
-    "replay",
-    "schema",
-    "study_files",
+const QUICK_PROGRAMS: [&str; 3] = ["events", "processes", "study_files"];
+
+/// The same of the files of suites.
+const QUICK_FILES: [&str; 10] = [
+    "answer", "builds", "driver", "kill", "ledger", "parsers", "render", "replay", "schema",
     "usage",
 ];
 
@@ -91,9 +82,13 @@ fn suite(words: &[String]) -> Result<()> {
 }
 
 fn test() -> Result<()> {
-    let mut command = cargo();
-    command.args(["test", "--workspace", "--no-fail-fast", "--quiet", "--lib", "--bins"]);
-    command::run(command.args(QUICK.iter().flat_map(|name| ["--test", name])))
+    let all = ["test", "--workspace", "--no-fail-fast", "--quiet"];
+    let (mut programs, mut files) = (cargo(), cargo());
+    programs.args(all).args(["--lib", "--bins"]);
+    programs.args(QUICK_PROGRAMS.iter().flat_map(|name| ["--test", name]));
+    files.args(all).args(["--test", "suite", "--"]).args(QUICK_FILES.map(|it| format!("{it}::")));
+    let passed = command::run(&mut programs);
+    command::run(&mut files).and(passed)
 }
 
 fn simulate(words: &[String]) -> Result<()> {
@@ -104,8 +99,8 @@ fn simulate(words: &[String]) -> Result<()> {
 
 fn crash(words: &[String]) -> Result<()> {
     let mut command = cargo();
-    command.args(["test", "--release", "-p", "assay", "--test", "kill_and_resume"]);
-    command.args(["--", "--ignored", "--nocapture"]);
+    command.args(["test", "--release", "-p", "assay", "--test", "suite"]);
+    command.args(["--", "--ignored", "--nocapture", "kill_and_resume::"]);
     command::run(command.envs(["ASSAY_KILLS", "ASSAY_KILLS_SEED"].iter().zip(words)))
 }
 
@@ -115,18 +110,16 @@ mod tests {
 
     use super::*;
 
-    /// Cargo refuses to run any test if one of the names is unknown.
+    /// Cargo refuses to run any test if a program is unknown, but ignores unknown files.
     #[test]
     fn the_quick_tests_exist() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let crates: Vec<_> = fs_err::read_dir(root.join("crates")).unwrap().collect();
-        for name in QUICK {
-            let exists = crates.iter().any(|entry| {
-                let tests = entry.as_ref().unwrap().path().join("tests");
-                tests.join(format!("{name}.rs")).exists()
-                    || tests.join(name).join("main.rs").exists()
-            });
-            assert!(exists, "no crate has a test program `{name}`");
+        let programs = QUICK_PROGRAMS.map(|name| format!("tests/{name}.rs"));
+        let files = QUICK_FILES.map(|name| format!("tests/suite/{name}.rs"));
+        for path in programs.into_iter().chain(files) {
+            let exists = crates.iter().any(|it| it.as_ref().unwrap().path().join(&path).exists());
+            assert!(exists, "no crate has {path}");
         }
     }
 }

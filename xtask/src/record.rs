@@ -45,6 +45,8 @@ pub fn run() -> Result<()> {
     let corpus = ["run", "--quiet", "-p", "assay-fuzz", "--example", "corpus", "ledgers"];
     command::run(cargo().args(corpus).current_dir(root))?;
     // The pages with notebooks show its figures.
-    let tests = ["test", "--quiet", "-p", "assay", "--test", "recorded", "--test", "notebooks"];
-    command::run(cargo().args(tests).env("INSTA_UPDATE", "always").current_dir(root))
+    let suite = ["test", "--quiet", "-p", "assay", "--test", "suite", "--"];
+    let mut tests = cargo();
+    tests.args(suite).args(["recorded_study::", "notebooks::"]).env("INSTA_UPDATE", "always");
+    command::run(tests.current_dir(root))
 }

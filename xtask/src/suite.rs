@@ -1,5 +1,5 @@
-//! All tests as CI runs them: in a bare environment with a private home and server cache, several programs at once. All
-//! programs run even if one fails.
+//! All tests as CI runs them: in a bare environment with a private home and server cache, several test files at once,
+//! each in a process of its own. All files run even if one fails.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -22,11 +22,14 @@ use crate::command::cargo;
 
 const NOBODY: u32 = 65534;
 
-/// Programs that run at once. Most of the time, a test waits for a server, a download or the end of a study: with three
-/// programs, two CPUs were idle for an eighth of the time.
+/// Files that run at once. Most of the time, a test waits for a server, a download or the end of a study: with three
+/// files, two CPUs were idle for an eighth of the time.
 const AT_ONCE: usize = 4;
 
-/// Package and program of the slowest tests, which start first, so that none of them is left over at the end.
+/// Name of the programs whose modules are test files.
+const SUITE: &str = "suite";
+
+/// Package and file of the slowest tests, which start first, so that none of them is left over at the end.
 const LONGEST: [(&str, &str); 26] = [
     ("assay", "repro"),
     ("assay", "watch"),
@@ -75,6 +78,7 @@ pub fn is_root() -> Result<bool> {
     Ok(me.stdout.trim_ascii() == b"0")
 }
 
+/// A test program, or one test file of a suite.
 #[derive(Debug, Clone)]
 pub struct TestProgram {
     program: PathBuf,
@@ -82,7 +86,9 @@ pub struct TestProgram {
     package: PathBuf,
     /// The package, and the test file or the crate whose tests it has.
     pub name: (String, String),
-    /// Empty to run everything.
+    /// The tests of a file of a suite. Empty for a whole program.
+    tests: Vec<String>,
+    /// Options, which begin with a dash, and parts of the names of tests. Empty to run everything.
     arguments: Vec<String>,
 }
 
@@ -90,6 +96,8 @@ pub struct TestProgram {
 pub struct TestSelection<'a> {
     /// Empty for all.
     pub packages: &'a [String],
+    /// Test files, or crates with unit tests, by name; empty for all.
+    pub files: &'a [String],
     /// Options of cargo, such as `--lib` or `--test NAME`; empty for all targets.
     pub targets: &'a [String],
     /// Arguments of each program, such as a part of the names of its tests; empty for all.
@@ -97,16 +105,20 @@ pub struct TestSelection<'a> {
 }
 
 impl<'a> TestSelection<'a> {
-    /// Packages come first. Words from the first dash on are for cargo, and those after `--` for the programs.
+    /// Packages come first, then files. Words from the first dash on are for cargo, and those after `--` are for the
+    /// programs.
     pub fn new(words: &'a [String]) -> Self {
         let (words, arguments) = match words.iter().position(|it| it == "--") {
             Some(at) => (words.get(..at), words.get(at + 1..)),
             None => (Some(words), None),
         };
         let words = words.unwrap_or_default();
-        let packages = words.iter().position(|it| it.starts_with('-')).unwrap_or(words.len());
-        let (packages, targets) = words.split_at(packages);
-        Self { packages, targets, arguments: arguments.unwrap_or_default() }
+        let is_package = |it: &String| it == "xtask" || it == "assay" || it.starts_with("assay-");
+        let targets = words.iter().position(|it| it.starts_with('-')).unwrap_or(words.len());
+        let (words, targets) = words.split_at(targets);
+        let files = words.iter().position(|it| !is_package(it)).unwrap_or(words.len());
+        let (packages, files) = words.split_at(files);
+        Self { packages, files, targets, arguments: arguments.unwrap_or_default() }
     }
 }
 
@@ -117,7 +129,11 @@ pub fn build(wanted: TestSelection<'_>) -> Result<Vec<TestProgram>> {
         [] => command.arg("--workspace"),
         some => command.args(some.iter().flat_map(|it| ["-p", it])),
     };
-    command.args(wanted.targets);
+    match wanted.targets {
+        // Without it, cargo also links all examples.
+        [] => command.arg("--tests"),
+        some => command.args(some),
+    };
     let output = command.stderr(std::process::Stdio::inherit()).output();
     let output = output.context("cannot start cargo")?;
     ensure!(output.status.success(), "cannot build the tests ({})", output.status);
@@ -128,28 +144,44 @@ pub fn build(wanted: TestSelection<'_>) -> Result<Vec<TestProgram>> {
             continue;
         }
         let word = |value: &'_ Value| value.as_str().map(str::to_owned);
-        let (Some(program), Some(manifest), Some(test)) = (
+        let (Some(program), Some(manifest), Some(id), Some(test)) = (
             word(&message["executable"]),
             word(&message["manifest_path"]),
+            word(&message["package_id"]),
             word(&message["target"]["name"]),
         ) else {
             continue;
         };
         let package = Path::new(&manifest).parent().context("a manifest without a folder")?;
-        let name = package.file_name().context("a package without a name")?;
-        found.push(TestProgram {
+        let name = package_name(&id).with_context(|| format!("`{id}` names no package"))?;
+        let program = TestProgram {
             program: program.into(),
             package: package.to_owned(),
-            name: (name.to_string_lossy().into_owned(), test),
+            name: (name.to_owned(), test),
+            tests: Vec::new(),
             arguments: wanted.arguments.to_owned(),
-        });
+        };
+        found.extend(program.files()?);
     }
+    for name in wanted.files {
+        let exists = found.iter().any(|it| it.name.1 == *name);
+        ensure!(exists, "no test file or crate has the name `{name}`");
+    }
+    found.retain(|it| wanted.files.is_empty() || wanted.files.contains(&it.name.1));
+    found.retain(|it| it.tests.is_empty() || !it.selected().is_empty());
     let place = |it: &TestProgram| {
         let is_it = |(package, test): &(&str, &str)| it.name.0 == *package && it.name.1 == *test;
         LONGEST.iter().position(is_it).unwrap_or(LONGEST.len())
     };
     found.sort_by_key(|it| (place(it), it.name.0 != "assay", it.name.clone()));
     Ok(found)
+}
+
+/// The name in cargo's id of a package, which leaves out one that is also the name of the folder: `.../assay#0.1.0`
+/// and `.../capture#assay-capture@0.1.0`.
+fn package_name(id: &str) -> Option<&str> {
+    let (url, version) = id.rsplit_once('#')?;
+    version.split_once('@').map_or_else(|| url.rsplit('/').next(), |(name, _)| Some(name))
 }
 
 impl TestProgram {
@@ -162,12 +194,60 @@ impl TestProgram {
     /// Fails if one of the arguments matches no test.
     pub fn check_arguments(&self) -> Result<()> {
         for word in &self.arguments {
-            let listed = Command::new(&self.program).args(["--list", word]).output()?;
-            let listed = String::from_utf8_lossy(&listed.stdout);
-            let has_some = listed.lines().any(|line| line.ends_with(": test"));
+            let listed = self.list(word)?;
+            let has_some = listed.iter().any(|it| self.tests.is_empty() || self.tests.contains(it));
             ensure!(has_some, "{} {} has no test `{word}`", self.name.0, self.name.1);
         }
         Ok(())
+    }
+
+    /// The tests with `part` in their name.
+    fn list(&self, part: &str) -> Result<Vec<String>> {
+        let listed = Command::new(&self.program).args(["--list", part]).output()?;
+        ensure!(listed.status.success(), "{:?} lists no tests", self.program);
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        let names = listed.lines().filter_map(|line| line.strip_suffix(": test"));
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// The files of a suite, and any other program as it is.
+    fn files(self) -> Result<Vec<Self>> {
+        if self.name.1 != SUITE {
+            return Ok(vec![self]);
+        }
+        let mut files: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for test in self.list("")? {
+            // The entry of supervisors is at the root.
+            let file = test.split_once("::").map_or(SUITE, |(file, _)| file);
+            files.entry(file.to_owned()).or_default().push(test);
+        }
+        let one_file = |(file, tests)| {
+            let name = (self.name.0.clone(), file);
+            Self { name, tests, ..self.clone() }
+        };
+        Ok(files.into_iter().map(one_file).collect())
+    }
+
+    /// Those tests of a file that the arguments select.
+    fn selected(&self) -> Vec<&str> {
+        let is_option = |it: &&String| it.starts_with('-');
+        let parts: Vec<_> = self.arguments.iter().filter(|it| !is_option(it)).collect();
+        let is_wanted =
+            |test: &&str| parts.is_empty() || parts.iter().any(|it| test.contains(it.as_str()));
+        self.tests.iter().map(String::as_str).filter(is_wanted).collect()
+    }
+
+    /// The arguments of the process. Several parts of names are alternatives for the harness, so that the name of the
+    /// file cannot be one of them: all tests are named.
+    fn words(&self) -> Vec<&str> {
+        let arguments = self.arguments.iter().map(String::as_str);
+        if self.tests.is_empty() {
+            return arguments.collect();
+        }
+        let selected = self.selected();
+        assert!(!selected.is_empty(), "without names, the harness runs all files");
+        let options = arguments.filter(|it| it.starts_with('-'));
+        options.chain(["--exact"]).chain(selected).collect()
     }
 }
 
@@ -204,7 +284,7 @@ pub fn run(programs: &[TestProgram], user: TestUser) -> Result<()> {
     let failed = failed.into_inner().unwrap_or_else(|it| it.into_inner());
     ensure!(
         failed.is_empty(),
-        "{} of {} test programs failed: {}",
+        "{} of {} test files failed: {}",
         failed.len(),
         programs.len(),
         failed.join(", ")
@@ -221,7 +301,7 @@ fn run_one(program: &TestProgram, user: TestUser, home: &Home, scratch: &Path) -
     let mut output = tempfile::tempfile()?;
     let copy = |file: &File| file.try_clone();
     command
-        .args(&program.arguments)
+        .args(program.words())
         .current_dir(&program.package)
         .env_clear()
         .envs(environment(home, &program.package))
@@ -308,8 +388,8 @@ struct Home {
     user: TestUser,
 }
 
-/// The directory for temporary files of one test program, removed when the program has ended: a plain user's tests
-/// cannot remove the read-only trees of servers there, and those of all programs would fill a disk.
+/// The directory for temporary files of one test file, removed when its process has ended: a plain user's tests cannot
+/// remove the read-only trees of servers there, and those of all files would fill a disk.
 struct ScratchDir(PathBuf);
 
 impl ScratchDir {
@@ -377,16 +457,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_selection_has_packages_then_targets_then_what_programs_are_told() {
+    fn a_package_may_have_another_name_than_its_folder() {
+        let id = |end: &str| package_name(&format!("path+file:///work/{end}")).map(str::to_owned);
+        assert_eq!(id("crates/assay-load#0.1.0").unwrap(), "assay-load");
+        assert_eq!(id("wings/upgrade/capture#assay-capture@0.1.0").unwrap(), "assay-capture");
+    }
+
+    #[test]
+    fn a_selection_has_packages_then_files_then_targets_then_arguments_of_programs() {
         let parts = |words: &[&str]| {
             let words: Vec<_> = words.iter().map(|it| (*it).to_owned()).collect();
             let it = TestSelection::new(&words);
-            [it.packages, it.targets, it.arguments].map(|part| part.join(" "))
+            [it.packages, it.files, it.targets, it.arguments].map(|part| part.join(" "))
         };
-        assert_eq!(parts(&[]), ["", "", ""]);
-        assert_eq!(parts(&["assay", "xtask"]), ["assay xtask", "", ""]);
-        let all = ["assay", "--test", "study", "--lib", "--", "a_study", "--exact"];
-        assert_eq!(parts(&all), ["assay", "--test study --lib", "a_study --exact"]);
-        assert_eq!(parts(&["--", "tidy"]), ["", "", "tidy"]);
+        assert_eq!(parts(&[]), ["", "", "", ""]);
+        assert_eq!(parts(&["assay-report", "xtask"]), ["assay-report xtask", "", "", ""]);
+        let all = ["assay", "study", "--test", "suite", "--lib", "--", "a_study", "--ignored"];
+        assert_eq!(parts(&all), ["assay", "study", "--test suite --lib", "a_study --ignored"]);
+        assert_eq!(parts(&["trend", "--", "tidy"]), ["", "trend", "", "tidy"]);
+    }
+
+    #[test]
+    fn a_file_of_a_suite_runs_its_own_tests_only() {
+        let words = |tests: &[&str], arguments: &[&str]| {
+            let owned =
+                |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect::<Vec<String>>();
+            let file = TestProgram {
+                program: PathBuf::new(),
+                package: PathBuf::new(),
+                name: ("assay".to_owned(), "study".to_owned()),
+                tests: owned(tests),
+                arguments: owned(arguments),
+            };
+            file.words().join(" ")
+        };
+        let tests = ["study::a_kill", "study::a_result"];
+        assert_eq!(words(&tests, &[]), "--exact study::a_kill study::a_result");
+        assert_eq!(words(&tests, &["kill", "--ignored"]), "--ignored --exact study::a_kill");
+        assert_eq!(words(&[], &["kill", "--ignored"]), "kill --ignored");
     }
 }

@@ -1,12 +1,16 @@
-//! Checks of the code base: allowed dependencies of crates, import cycles, unused dependencies, file sizes, first
-//! lines, words of wings, READMEs, licences; links and style of the documentation.
+//! Checks of the code base: allowed dependencies of crates, import cycles, unused dependencies, tests that do not run,
+//! file sizes, first lines, words of wings, variants of enums, names of types, READMEs, licences; links and style of
+//! the documentation.
 
 mod size;
-mod unused;
+mod type_names;
+mod unused_dependencies;
+mod variants;
 mod wings;
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -30,13 +34,16 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-lua", &["assay-model", "assay-workloads"]),
     ("assay-load", &["assay-lua", "assay-model", "assay-wire", "assay-workloads"]),
     ("assay-probe", &["assay-model"]),
-    ("assay-profile", &["assay-model"]),
+    ("assay-symbols", &[]),
+    ("assay-callgrind", &["assay-model", "assay-symbols"]),
     ("assay-doctor", &["assay-model"]),
     ("assay-capture", &["assay-model", "assay-workloads"]),
+    ("assay-claim-check", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-import", &["assay-model", "assay-workloads"]),
     ("assay-ledger", &["assay-model", "assay-workloads"]),
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
+    ("assay-study-pages", &["assay-model", "assay-report", "assay-verdict"]),
     ("assay-raster", &[]),
     ("assay-report", &["assay-model", "assay-svg", "assay-verdict"]),
     ("assay-svg", &["assay-model"]),
@@ -54,10 +61,10 @@ const ARROWS: &[(&str, &[&str])] = &[
             "assay-options",
             "assay-plan",
             "assay-probe",
-            "assay-profile",
             "assay-provision",
             "assay-servers",
             "assay-study",
+            "assay-symbols",
             "assay-terms",
             "assay-verdict",
             "assay-wire",
@@ -72,16 +79,18 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "assay-fuzz",
         &[
+            "assay-callgrind",
             "assay-capture",
+            "assay-claim-check",
             "assay-import",
             "assay-ledger",
             "assay-model",
             "assay-pack",
             "assay-plan",
-            "assay-profile",
             "assay-provision",
             "assay-report",
             "assay-study",
+            "assay-study-pages",
             "assay-verdict",
             "assay-wire",
             "assay-workloads",
@@ -90,21 +99,34 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Pure crates only compute, and may not use anything that reads clocks, files or processes.
+/// Pure code only computes, and may not use anything that reads clocks, files or processes.
 const PURE: &[&str] = &[
-    "assay-capture",
-    "assay-import",
-    "assay-model",
-    "assay-options",
-    "assay-plan",
-    "assay-terms",
-    "assay-workloads",
-    "assay-verdict",
-    "assay-study",
-    "assay-report",
-    "assay-svg",
-    "assay-pack",
-    "assay-repro",
+    "crates/assay-model/src",
+    "crates/assay-options/src",
+    "crates/assay-plan/src",
+    "crates/assay-terms/src",
+    "crates/assay-workloads/src",
+    "crates/assay-verdict/src",
+    "crates/assay-study/src",
+    "crates/assay-report/src",
+    "crates/assay-svg/src",
+    "crates/assay-pack/src",
+    "wings/import/readers/src",
+    "wings/repro/files/src",
+    "wings/upgrade/capture/src",
+    "wings/audit/src/page.rs",
+    "wings/bisect/src/decisions",
+    "wings/bisect/src/page.rs",
+    "wings/watch/src/decisions.rs",
+    "wings/watch/src/page.rs",
+    "wings/claims/check/src",
+    "wings/claims/src/page.rs",
+    "wings/doctor/src/page.rs",
+    "wings/studies/pages/src",
+    "wings/tests/src/page.rs",
+    "wings/trend/src/line.rs",
+    "wings/trend/src/page.rs",
+    "wings/trend/src/shifts.rs",
 ];
 
 const IMPURE_WORDS: &[&str] = &[
@@ -150,7 +172,7 @@ const LICENCES: &[&str] = &[
 pub fn check() -> Result<()> {
     let root = root()?;
     let metadata = metadata(&root)?;
-    let mut offences = arrows(&metadata)?;
+    let mut offences = arrows(&root, &metadata)?;
     offences.extend(licences(&metadata)?);
     let files = source_files(&root)?;
     for file in &files {
@@ -158,9 +180,13 @@ pub fn check() -> Result<()> {
     }
     offences.extend(products(&root, &files)?);
     offences.extend(circles(&root, &files)?);
-    offences.extend(unused::offences(&root, &metadata, &files)?);
+    offences.extend(unused_dependencies::offences(&root, &metadata, &files)?);
+    offences.extend(unit_tests(&metadata, &files)?);
+    offences.extend(test_files(&root, &files)?);
     offences.extend(size::offences(&root, &files)?);
     offences.extend(wings::offences(&root, &files)?);
+    offences.extend(variants::offences(&root, &files)?);
+    offences.extend(type_names::offences(&root, &files)?);
     offences.extend(readmes(&root)?);
     offences.extend(crate::docs::offences(&root)?);
     if offences.is_empty() {
@@ -175,15 +201,33 @@ pub fn sizes() -> Result<()> {
     size::print(&root, &source_files(&root)?)
 }
 
-/// The folders of all crates that are for users.
+/// The folders of all crates that are for users, also of those in the folder of a wing.
 fn crates(root: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = Vec::new();
-    for place in ["crates", "wings"] {
-        for entry in fs_err::read_dir(root.join(place))? {
-            folders.push(entry?.path());
+    let mut places = vec![root.join("crates"), root.join("wings")];
+    while let Some(place) = places.pop() {
+        for entry in fs_err::read_dir(place)? {
+            let folder = entry?.path();
+            if folder.join("Cargo.toml").exists() {
+                places.push(folder.clone());
+                folders.push(folder);
+            }
         }
     }
     Ok(folders)
+}
+
+/// Splits the path of a shipped file into the place and the name of its crate. Crates in the folder of a wing belong to
+/// the wing. `None` for tests and all other files.
+fn shipped(path: &Path) -> Option<(&str, &str)> {
+    let parts: Vec<&str> = path.iter().map(|part| part.to_str()).collect::<Option<_>>()?;
+    let (place, name) = match parts.as_slice() {
+        ["crates", name, "src", ..] => ("crates", *name),
+        ["wings", name, "src", ..] | ["wings", name, _, "src", ..] => ("wings", *name),
+        _ => return None,
+    };
+    let is_test = FOR_TESTS.contains(&name) || parts.last()?.ends_with("tests.rs");
+    (!is_test).then_some((place, name))
 }
 
 fn root() -> Result<PathBuf> {
@@ -214,7 +258,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
     value[key].as_str().unwrap_or_default()
 }
 
-fn arrows(metadata: &Value) -> Result<Vec<String>> {
+fn arrows(root: &Path, metadata: &Value) -> Result<Vec<String>> {
     let members: BTreeSet<&str> =
         list(metadata, "workspace_members")?.iter().filter_map(Value::as_str).collect();
     let allowed: BTreeMap<&str, &[&str]> = ARROWS.iter().copied().collect();
@@ -223,18 +267,20 @@ fn arrows(metadata: &Value) -> Result<Vec<String>> {
     let ours = packages.iter().filter(|package| members.contains(text(package, "id")));
     for package in ours {
         let name = text(package, "name");
-        if name == "assay" || name == "assay-command" {
+        if name == "assay" {
             continue;
         }
-        if is_wing(package) {
-            offences.extend(other_wings(name, list(package, "dependencies")?));
-            continue;
-        }
+        let dependencies = list(package, "dependencies")?;
+        let wing = wing_of(root, text(package, "manifest_path"));
         let Some(may_use) = allowed.get(name) else {
-            offences.push(format!("{name}: not in the table of arrows (xtask/src/tidy.rs)"));
+            if wing.is_some() || name == "assay-command" {
+                offences.extend(other_wings(root, name, wing, dependencies));
+            } else {
+                offences.push(format!("{name}: not in the table of arrows (xtask/src/tidy.rs)"));
+            }
             continue;
         };
-        for dependency in list(package, "dependencies")? {
+        for dependency in dependencies {
             let used = text(dependency, "name");
             let is_ours = used.starts_with("assay");
             let for_tests_only = text(dependency, "kind") == "dev";
@@ -253,18 +299,22 @@ fn arrows(metadata: &Value) -> Result<Vec<String>> {
 const BETWEEN_WINGS: &[(&str, &str)] =
     &[("assay-watch", "assay-bisect"), ("assay-importer", "assay-evidence")];
 
-fn is_wing(package: &Value) -> bool {
-    let folder = Path::new(text(package, "manifest_path")).parent().and_then(Path::parent);
-    folder.is_some_and(|it| it.ends_with("wings"))
+/// The wing to which a path belongs: `upgrade` for `wings/upgrade/capture`.
+fn wing_of<'a>(root: &Path, path: &'a str) -> Option<&'a OsStr> {
+    Path::new(path).strip_prefix(root.join("wings")).ok()?.iter().next()
 }
 
-fn other_wings(name: &str, dependencies: &[Value]) -> Vec<String> {
-    let is_other = |it: &&Value| {
-        Path::new(text(it, "path")).parent().is_some_and(|folder| folder.ends_with("wings"))
-    };
+/// Dependencies on wings other than its own.
+fn other_wings(
+    root: &Path,
+    name: &str,
+    own: Option<&OsStr>,
+    dependencies: &[Value],
+) -> Vec<String> {
+    let is_other = |it: &&Value| wing_of(root, text(it, "path")).is_some_and(|it| Some(it) != own);
     let used = dependencies.iter().filter(is_other).map(|it| text(it, "name"));
     let used = used.filter(|used| !BETWEEN_WINGS.contains(&(name, used)));
-    used.map(|used| format!("{name}: a wing may not use {used}")).collect()
+    used.map(|used| format!("{name}: may not use {used} of another wing")).collect()
 }
 
 fn licences(metadata: &Value) -> Result<Vec<String>> {
@@ -282,6 +332,43 @@ fn licences(metadata: &Value) -> Result<Vec<String>> {
         if !permitted {
             offences
                 .push(format!("{}: licence `{licence}` is not in the list", text(package, "name")));
+        }
+    }
+    Ok(offences)
+}
+
+/// Unit tests of libraries for which cargo builds no test program.
+fn unit_tests(metadata: &Value, files: &[PathBuf]) -> Result<Vec<String>> {
+    let mut offences = Vec::new();
+    for package in list(metadata, "packages")? {
+        let is_left_out = |it: &&Value| it["kind"][0] == "lib" && it["test"] == false;
+        for library in list(package, "targets")?.iter().filter(is_left_out) {
+            let source = Path::new(text(library, "src_path")).parent();
+            let source = source.context("a library without a folder")?;
+            for file in files.iter().filter(|it| it.starts_with(source)) {
+                if fs_err::read_to_string(file)?.contains("#[cfg(test)]") {
+                    let name = text(package, "name");
+                    offences.push(format!("{name}: its unit tests do not run: `test = false`"));
+                }
+            }
+        }
+    }
+    Ok(offences)
+}
+
+/// Test files of a suite that are not among its modules.
+fn test_files(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
+    let mut offences = Vec::new();
+    for file in files {
+        let (Some(folder), Some(name)) = (file.parent(), file.file_stem()) else { continue };
+        if !folder.ends_with("tests/suite") || name == "main" {
+            continue;
+        }
+        let modules = fs_err::read_to_string(folder.join("main.rs"))?;
+        let module = format!("mod {};", name.to_string_lossy());
+        if !modules.lines().any(|line| line == module) {
+            let shown = file.strip_prefix(root).unwrap_or(file).display();
+            offences.push(format!("{shown}: its tests do not run: `main.rs` lacks `{module}`"));
         }
     }
     Ok(offences)
@@ -311,36 +398,32 @@ fn source(root: &Path, path: &Path) -> Result<Vec<String>> {
         if line.chars().count() > COLUMNS_MAX {
             offences.push(format!("{shown}:{}: longer than {COLUMNS_MAX} columns", number + 1));
         }
+        let is_documentation = ["///", "//!"].iter().any(|it| line.trim_start().starts_with(it));
+        if is_documentation && line.contains("```") {
+            offences
+                .push(format!("{shown}:{}: examples do not run: `doctest = false`", number + 1));
+        }
     }
-    let is_pure =
-        PURE.iter().any(|name| path.starts_with(root.join("crates").join(name).join("src")));
-    if is_pure {
+    if PURE.iter().any(|place| path.starts_with(root.join(place))) {
         // Tests at the end of a file may read anything.
         let code = content.split("#[cfg(test)]").next().unwrap_or_default();
         for word in IMPURE_WORDS.iter().filter(|word| code.contains(**word)) {
-            offences.push(format!("{shown}: `{word}` in a pure crate"));
+            offences.push(format!("{shown}: `{word}` in pure code"));
         }
     }
     Ok(offences)
 }
 
 fn products(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
-    let is_shipped = |path: &Path| {
-        let is_test = path.to_string_lossy().ends_with("tests.rs");
-        let is_for_tests = FOR_TESTS.iter().any(|name| path.starts_with(format!("crates/{name}")));
-        let is_source = (path.starts_with("crates") || path.starts_with("wings"))
-            && path.iter().nth(2).is_some_and(|it| it == "src");
-        is_source && !is_test && !is_for_tests && !PRODUCTS.iter().any(|it| path.starts_with(it))
-    };
     let mut found = Vec::new();
     for file in files {
         let path = file.strip_prefix(root).unwrap_or(file);
-        if !is_shipped(path) {
+        if shipped(path).is_none() || PRODUCTS.iter().any(|it| path.starts_with(it)) {
             continue;
         }
         let content = fs_err::read_to_string(file)?;
         let code = content.split("#[cfg(test)]").next().unwrap_or_default();
-        let named = code.lines().zip(1..).filter(|(line, _)| names_product(line));
+        let named = code.lines().zip(1..).filter(|(line, _)| variants::names("Product", line));
         found.extend(named.map(|(_, number)| format!("{}:{number}", path.display())));
     }
     let count = found.len();
@@ -357,16 +440,6 @@ fn products(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     })
 }
 
-/// Returns whether a line names a product, as in `Product::MySql`; `Product::ALL` and functions do not count.
-fn names_product(line: &str) -> bool {
-    let is_variant = |rest: &str| {
-        let mut letters = rest.chars();
-        letters.next().is_some_and(char::is_uppercase)
-            && letters.next().is_some_and(char::is_lowercase)
-    };
-    line.split("Product::").skip(1).any(is_variant)
-}
-
 fn circles(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
     let mut offences = Vec::new();
     for krate in crates(root)? {
@@ -379,7 +452,7 @@ fn circles(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
 fn readmes(root: &Path) -> Result<Vec<String>> {
     let mut offences = Vec::new();
     for folder in crates(root)? {
-        if folder.is_dir() && !folder.join("README.md").exists() {
+        if !folder.join("README.md").exists() {
             offences.push(format!("{}: no README.md", folder.display()));
         }
     }
@@ -388,10 +461,22 @@ fn readmes(root: &Path) -> Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     #[test]
-    fn names_of_products_are_found() {
-        assert!(super::names_product("if product == Product::Postgres {"));
-        assert!(!super::names_product("Product::ALL.into_iter().find_map(Product::named)"));
+    fn crates_in_the_folder_of_a_wing_belong_to_it() {
+        let shipped = |path: &'static str| super::shipped(Path::new(path));
+        assert_eq!(shipped("crates/assay-run/src/study/mod.rs"), Some(("crates", "assay-run")));
+        for path in ["wings/upgrade/src/lib.rs", "wings/upgrade/capture/src/sql/mod.rs"] {
+            assert_eq!(shipped(path), Some(("wings", "upgrade")), "{path}");
+        }
+        for path in [
+            "wings/upgrade/capture/tests/suite/logs.rs",
+            "crates/assay-sim/src/lib.rs",
+            "xtask/src/lib.rs",
+        ] {
+            assert_eq!(shipped(path), None, "{path}");
+        }
     }
 
     #[test]

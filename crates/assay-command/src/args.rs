@@ -4,12 +4,14 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use anyhow::Result;
+use assay_model::TableForm;
 use assay_model::limits::user::SCALE;
-use assay_model::{Suite, TableForm};
 use assay_options::{parse_budget_s, whole};
-use assay_plan::{Request, ScriptOptions, SetupRequest, SystemRequest, script_variable};
+use assay_plan::{
+    Request, ScriptOptions, SetupRequest, SuiteOptions, SystemRequest, script_variable, suite_facts,
+};
 use assay_report::{FEEDS, FORMATS, Feed, Format};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -60,7 +62,7 @@ pub struct StudyArgs {
 }
 
 impl StudyArgs {
-    pub fn request(&self, systems: &[String], measuring: &Measuring) -> Request {
+    pub fn request(&self, systems: &[String], measuring: &MeasureArgs) -> Request {
         Request {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
             setups: vec![self.setup.clone()],
@@ -84,7 +86,7 @@ pub struct ResumeArgs {
     pub more: Option<f64>,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 }
 
 /// The workload of a command that is no study.
@@ -167,7 +169,7 @@ impl ConfigArg {
 
 /// Options of all commands that measure.
 #[derive(Debug, Args)]
-pub struct Measuring {
+pub struct MeasureArgs {
     /// Use only what is in the cache
     #[arg(long)]
     #[arg(help_heading = SERVERS, hide_short_help = true)]
@@ -192,7 +194,7 @@ pub struct Measuring {
 
 /// Options of the tools that get servers.
 #[derive(Debug, Args)]
-pub struct Getting {
+pub struct GetArgs {
     #[command(flatten)]
     pub shape: ShapeArg,
 
@@ -397,30 +399,30 @@ pub struct TestOptions {
 
 impl TestOptions {
     /// A request with these options as well.
-    pub fn in_request(&self, request: Request) -> Result<Request> {
-        let words = &self.words;
-        Ok(match request.suite {
-            Suite::Micro => Request { script_options: words.clone(), ..request },
-            Suite::Oltp => Request { oltp: read(request.suite, words)?, ..request },
-            Suite::Tpcc => Request { tpcc: read(request.suite, words)?, ..request },
-        })
+    pub fn in_request(&self, mut request: Request) -> Result<Request> {
+        match &suite_facts(request.suite).options {
+            Some(options) => read(options, &self.words, &mut request)?,
+            None => request.script_options.clone_from(&self.words),
+        }
+        Ok(request)
     }
 }
 
 /// Reads the options of a suite. Prints them and ends if their help is asked for.
-fn read<T: Args>(suite: Suite, words: &[String]) -> Result<T> {
-    let words_before = format!("--suite {} --", suite.word());
-    let command = T::augment_args(Command::new("options").no_binary_name(true))
+fn read(options: &SuiteOptions, words: &[String], request: &mut Request) -> Result<()> {
+    let words_before = format!("--suite {} --", request.suite.word());
+    let command = (options.add_to)(Command::new("options").no_binary_name(true))
         .override_usage(format!("assay compare SYSTEM SYSTEM... {words_before} [OPTIONS]"));
     let found = command.try_get_matches_from(words);
-    found.and_then(|found| T::from_arg_matches(&found)).map_err(|error| {
+    found.and_then(|found| (options.read)(&found, request)).map_err(|error| {
         if !error.use_stderr() {
             error.exit();
         }
         let text = error.to_string();
         let what = text.split("\n\n").next().unwrap_or_default();
         let listed = || format!("`{words_before} --help` lists the options");
-        Advised::new(what.trim_start_matches("error: "), hint(&error).unwrap_or_else(listed)).into()
+        HintedError::new(what.trim_start_matches("error: "), hint(&error).unwrap_or_else(listed))
+            .into()
     })
 }
 
@@ -432,15 +434,14 @@ fn hint(error: &Error) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::Hint as _;
-    use assay_workloads::TpccOptions;
+    use assay_model::{Hint as _, Suite};
 
     use super::*;
 
-    fn refused<T: Args + std::fmt::Debug>(suite: Suite, words: &str) -> (String, String) {
-        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let error = read::<T>(suite, &words).unwrap_err();
-        let hints = error.downcast_ref::<Advised>().unwrap().hints();
+    fn refused(suite: Suite, words: &str) -> (String, String) {
+        let options = TestOptions { words: words.split(' ').map(str::to_owned).collect() };
+        let error = options.in_request(Request { suite, ..Request::default() }).unwrap_err();
+        let hints = error.downcast_ref::<HintedError>().unwrap().hints();
         (error.to_string(), hints.concat())
     }
 
@@ -457,10 +458,10 @@ mod tests {
             ("--mysql-host=x", "unexpected argument '--mysql-host' found", "by its URL"),
             ("--warehouses=2", "unexpected argument '--warehouses' found", "lists the options"),
         ] {
-            let (text, advice) = refused::<OltpOptions>(Suite::Oltp, words);
+            let (text, advice) = refused(Suite::Oltp, words);
             assert!(text.contains(what) && advice.contains(hint), "{text}\n{advice}");
         }
-        let (text, _) = refused::<TpccOptions>(Suite::Tpcc, "--warehouses 0");
+        let (text, _) = refused(Suite::Tpcc, "--warehouses 0");
         assert!(text.starts_with("invalid value '0' for '--warehouses <N>'"), "{text}");
     }
 }

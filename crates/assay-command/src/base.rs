@@ -1,13 +1,13 @@
 //! Rebases a study on another of its systems.
 
 use assay_model::{EventKind, StudyRecord};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 
 /// Rebases a study on the system with this name, else on the only one whose name ends like this (`11.4` for
 /// `mariadb@11.4`), else on the one with this number, from 1.
 ///
 /// Drops the twin of the old base, the limits of a gate, and the settings of the old base that undo changes.
-pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, Advised> {
+pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, HintedError> {
     let base = position(&record, words)?;
     if record.systems[base].is_base {
         return Ok(record);
@@ -23,10 +23,10 @@ pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, Advi
     }
 }
 
-pub fn position(record: &StudyRecord, words: &str) -> Result<usize, Advised> {
+pub fn position(record: &StudyRecord, words: &str) -> Result<usize, HintedError> {
     find(record, words).ok_or_else(|| {
         let names = shown(record).zip(1..).map(|((_, name), number)| format!("{number} `{name}`"));
-        Advised::new(
+        HintedError::new(
             format!("study `{}` has no single system `{words}`", record.study.id),
             format!("its systems are {}", names.collect::<Vec<_>>().join(", ")),
         )

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use assay_model::counted;
 use assay_raster::Rasterizer;
 use assay_report::ChartFile;
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
 use assay_run::whole_file;
 
@@ -30,18 +30,18 @@ impl ChartForm {
 }
 
 /// The format writes several files, and no directory was named.
-pub fn no_directory(word: &str) -> Advised {
-    Advised::new(
+pub fn no_directory(word: &str) -> HintedError {
+    HintedError::new(
         format!("`--format {word}` writes several files, so it needs a directory"),
         format!("use `--format {word} -o DIR`; assay creates the directory"),
     )
 }
 
 /// Checks, before anything is measured, that a directory can take the files of a format. Creates nothing.
-pub fn check(word: &str, directory: Option<&Path>) -> Result<(), Advised> {
+pub fn check(word: &str, directory: Option<&Path>) -> Result<(), HintedError> {
     let directory = directory.ok_or_else(|| no_directory(word))?;
     match fs_err::metadata(directory) {
-        Ok(found) if !found.is_dir() => Err(Advised::new(
+        Ok(found) if !found.is_dir() => Err(HintedError::new(
             format!("`{}` is no directory", directory.display()),
             "name a new directory with `-o`, or one that exists",
         )),
@@ -86,7 +86,7 @@ pub fn write_files(
 pub fn check_file(path: &Path) -> Result<()> {
     match fs_err::symlink_metadata(path) {
         Ok(found) if found.is_file() => Ok(()),
-        Ok(_) => bail!(Advised::new(
+        Ok(_) => bail!(HintedError::new(
             format!("`{}` is no regular file, so it is not replaced", path.display()),
             "move it away, or name another directory with `-o`"
         )),

@@ -10,7 +10,7 @@ use assay_plan::{
     CommonOption, ConfigLine, MachineFacts, Request, ScopedLine, common_file, config_place,
     lines_for, parse_system, repeated_options, scoped_lines,
 };
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::paths;
 use assay_run::progress::print;
 use assay_terms::{adds_up, variable};
@@ -140,7 +140,7 @@ fn read_common(
                     }
                     Dialect::Postgres => "a `postgresql.conf` has lines `option = value`",
                 };
-                bail!(Advised::new(
+                bail!(HintedError::new(
                     format!("`{name}` has no option for servers of {product}"),
                     what
                 ));
@@ -167,17 +167,17 @@ fn products_of(named: Option<Product>, file: &str, products: &[Product]) -> Resu
                 message()
             ),
         };
-        bail!(Advised::new(what, advice));
+        bail!(HintedError::new(what, advice));
     }
     let Some(first) = products.first() else {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("no server is started with `{file}`"),
             "servers that run already have a configuration of their own"
         ));
     };
     if products.iter().any(|product| product.dialect() != first.dialect()) {
         let each: Vec<String> = products.iter().map(|it| format!("{it}=FILE")).collect();
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`{file}` cannot be for all systems: they are of {}", message()),
             format!("give each product its file: `--config {}`", each.join(","))
         ));
@@ -231,7 +231,7 @@ fn lines(
     missing: &mut BTreeSet<PathBuf>,
 ) -> Result<Vec<ConfigFileLine>> {
     if depth == 0 {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`{}` is included {DEPTH_MAX} levels deep", file.display()),
             "do its includes lead back to it? A file cannot include itself",
         ));

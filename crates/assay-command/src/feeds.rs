@@ -4,24 +4,24 @@ use anyhow::{Result, bail};
 use assay_ledger::Ledger;
 use assay_model::StudyRecord;
 use assay_report::{Feed, FeedRender, FeedStudy, FeedText};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
-use assay_run::recorded;
+use assay_run::study_records;
 use assay_verdict::Judgement;
 
 use crate::args::Output;
 use crate::base;
 use crate::form::{ResultForm, form};
 
-pub fn not_a_study(word: &str) -> Advised {
-    Advised::new(
+pub fn not_a_study(word: &str) -> HintedError {
+    HintedError::new(
         format!("the format `{word}` holds the results of a study, and this is something else"),
         in_the_ledger(word),
     )
 }
 
-fn one_study(word: &str) -> Advised {
-    Advised::new(
+fn one_study(word: &str) -> HintedError {
+    HintedError::new(
         format!("the format `{word}` is a history of studies, and this command writes one study"),
         in_the_ledger(word),
     )
@@ -56,7 +56,7 @@ pub fn of_history(
     ledger: &Ledger,
 ) -> Result<String> {
     let mut judged: Vec<(StudyRecord, Judgement)> = Vec::new();
-    for record in recorded::readable(ledger)? {
+    for record in study_records::readable(ledger)? {
         let rebased = match base {
             None => Some(record),
             Some(words) => base::rebased(record, words).ok(),
@@ -70,7 +70,7 @@ pub fn of_history(
         judged.iter().map(|(record, judgement)| (record, judgement)).collect();
     let fed = render(&all, study);
     if fed.text.lines().nth(1).is_none() && fed.left_out.is_empty() {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("study `{study}` has no values for a history"),
             "a history needs measured values against a base; published results have no time of measurement"
         ));

@@ -1,7 +1,7 @@
 //! Form of a result, from `--format` or the file name.
 
 use assay_report::{FORMATS, Feed, Format};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 
 use crate::args::{FormatWord, Output};
 use crate::charts::ChartForm;
@@ -15,7 +15,7 @@ pub enum ResultForm {
 }
 
 /// The requested form, else that of the file's extension.
-pub fn form(output: &Output) -> Result<ResultForm, Advised> {
+pub fn form(output: &Output) -> Result<ResultForm, HintedError> {
     Ok(match output.format {
         None => implied(output)?,
         Some(FormatWord::Of(format)) => ResultForm::Text(format),
@@ -26,7 +26,7 @@ pub fn form(output: &Output) -> Result<ResultForm, Advised> {
     })
 }
 
-fn implied(output: &Output) -> Result<ResultForm, Advised> {
+fn implied(output: &Output) -> Result<ResultForm, HintedError> {
     let name = output.output.as_ref().and_then(|path| path.file_name());
     if let Some(feed) = name.and_then(|name| assay_report::feed_of_file(&name.to_string_lossy())) {
         return Ok(ResultForm::Feed(feed));
@@ -37,7 +37,7 @@ fn implied(output: &Output) -> Result<ResultForm, Advised> {
     Format::of_extension(&ending).map(ResultForm::Text).ok_or_else(|| no_format(&ending))
 }
 
-fn no_format(ending: &str) -> Advised {
+fn no_format(ending: &str) -> HintedError {
     let hint = match ending {
         "svg" | "png" => format!("charts are files of a directory: `--format {ending} -o DIR`"),
         "folded" => {
@@ -50,5 +50,5 @@ fn no_format(ending: &str) -> Advised {
             format!("use {} or {last}, or name the format with `--format`", usual.join(", "))
         }
     };
-    Advised::new(format!("assay has no format with the extension `.{ending}`"), hint)
+    HintedError::new(format!("assay has no format with the extension `.{ending}`"), hint)
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use assay_model::{EventKind, StudyEvent, StudyRecord, printable, printable_json, printable_lines};
 use assay_report::{Format, Page, TextOptions};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::Progress;
-use assay_run::{paths, study, whole_file};
+use assay_run::{paths, study, study_records, whole_file};
 use assay_verdict::{GateJudgement, GateVerdict, Judgement};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::args::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
 use crate::charts::{self, no_directory};
 use crate::exit::Exit;
 use crate::form::{ResultForm, form};
-use crate::opened::open_ledger;
+use crate::ledger_files::open_ledger;
 use crate::{feeds, stacks, study_id};
 
 pub fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
@@ -28,10 +28,10 @@ pub fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
         Ok((ledger, found))
     };
     let (ledger, found) = read().map_err(|error: anyhow::Error| {
-        // A ledger may have been named in place of a study.
+        // A ledger may have been named instead of a study.
         match name.filter(|name| Path::new(name).is_file()) {
             None => error,
-            Some(name) => Advised::new(
+            Some(name) => HintedError::new(
                 format!("there is no study `{name}`, but there is a file with this name"),
                 format!("`--ledger {name}` reads a study from a ledger"),
             )
@@ -39,12 +39,12 @@ pub fn found(ledger: &LedgerArg, name: Option<&str>) -> Result<StudyRecord> {
         }
     })?;
     let Some(id) = found else {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("there is no study in `{}` yet", file.display()),
             "`assay compare BASE OTHER` creates one"
         ))
     };
-    study::read_any(&ledger, &id).with_context(|| format!("cannot read study `{id}`"))
+    study::read_any(&ledger, &id).with_context(|| study_records::cannot_read(&ledger, &id))
 }
 
 /// Judges a study and writes it. The exit code says whether a cell failed.
@@ -129,8 +129,8 @@ pub fn write_measured(
     }
 }
 
-fn not_written(study: &str, source: anyhow::Error) -> Advised {
-    Advised::new(
+fn not_written(study: &str, source: anyhow::Error) -> HintedError {
+    HintedError::new(
         format!("cannot write the report of study `{study}`"),
         format!("the study is in the ledger: `assay report {study} -o FILE`"),
     )
@@ -158,7 +158,7 @@ pub fn put(output: &Output, page: &Page<'_>) -> Result<()> {
             options.verbose = output.verbose;
             // Only text may have colours.
             options.color &= format == Format::TEXT;
-            place(output, &page.render(format, &options).ok_or(NotRendered(format.word))?)
+            place(output, &page.render(format, &options).ok_or(MissingFormat(format.word))?)
         }
         (ResultForm::Charts(form), Some(directory)) => {
             let (charts, report) = page.with_charts(form.ending());
@@ -172,7 +172,7 @@ pub fn put(output: &Output, page: &Page<'_>) -> Result<()> {
 
 #[derive(Debug, thiserror::Error)]
 #[error("this result has no format `{0}`")]
-pub struct NotRendered(pub &'static str);
+pub struct MissingFormat(pub &'static str);
 
 pub fn place(output: &Output, text: &str) -> Result<()> {
     match &output.output {
@@ -184,7 +184,7 @@ pub fn place(output: &Output, text: &str) -> Result<()> {
 pub fn format(output: &Output) -> Result<Format> {
     match form(output)? {
         ResultForm::Text(format) => Ok(format),
-        ResultForm::Charts(_) => bail!(Advised::new(
+        ResultForm::Charts(_) => bail!(HintedError::new(
             "this command has no charts",
             "use `assay report STUDY --format svg -o DIR` or `assay trend TEST --format svg -o DIR`"
         )),
@@ -256,7 +256,7 @@ fn check_place(option: &str, path: &Path) -> Result<()> {
         "`{shown}` cannot be written: `{option}` names a file in a directory that exists"
     );
     try_to_open(path).map_err(|error| {
-        Advised::new(
+        HintedError::new(
             format!("`{shown}` cannot be written"),
             format!("`{option}` takes a file in a directory that you can write to"),
         )
@@ -295,6 +295,12 @@ pub fn put_rows<T: Serialize>(
         }
         ShapeWord::Json => put_json(rows),
     }
+}
+
+/// Writes a page that has text and JSON.
+pub fn put_page(shape: &ShapeArg, page: &Page<'_>) -> Result<()> {
+    let format = if shape.is_text() { Format::TEXT } else { Format::JSON };
+    write_stdout(&page.render(format, &options(true)).expect("the page has text and JSON"))
 }
 
 pub fn put_one<T: Serialize>(
@@ -369,7 +375,7 @@ mod tests {
         let refused = |path: &Path| check_place("-o", path).unwrap_err();
         assert!(refused(folder.path()).to_string().contains("is a directory"));
         assert!(refused(&below).to_string().contains("a directory that exists"));
-        // Nobody can create a file there, not even root.
+        // Even root cannot create a file there.
         let refused = refused(Path::new("/proc/x.html"));
         assert!(refused.to_string().contains("/proc/x.html"), "{refused}");
         assert_eq!(crate::errors::hints(&refused).len(), 1);

@@ -7,7 +7,7 @@ use assay_model::{
     Counting, EventKind, Profile, Profiling, StudyDocument as _, StudyRecord, counted,
 };
 use assay_plan::Request;
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
 use assay_run::whole_file;
 
@@ -20,8 +20,8 @@ pub const ENDING: &str = "folded";
 pub const NONE_CHANGED: &str =
     "no profiles: no test changed for certain; `--profile=all` takes those of all tests";
 
-pub fn no_profiles() -> Advised {
-    Advised::new(
+pub fn no_profiles() -> HintedError {
+    HintedError::new(
         "there are no profiles to write as stacks",
         "`assay compare ... --profile` takes them, and `assay report STUDY --format folded -o DIR` writes them",
     )
@@ -78,7 +78,7 @@ fn nothing(record: &StudyRecord) -> Result<&'static str> {
         _ if !record.finished => {
             Ok("the study takes its profiles at its end, so there are none yet")
         }
-        (_, Some(why)) => Err(Advised::new(
+        (_, Some(why)) => Err(HintedError::new(
             format!("no profile could be taken, so there are no stacks to write: {why}"),
             "`assay report STUDY` shows the results of the study",
         )

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use assay_workloads::{OltpOptions, TpccOptions};
-use clap::{Args as _, Command};
+use assay_model::Suite;
+use assay_plan::suite_facts;
+use clap::Command;
 
 /// Advice for limits, which sysbench sets for each run.
 const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
@@ -53,7 +54,8 @@ const STUDIES: [&str; 5] =
 
 /// Whether this is an option of sysbench's scripts or of the TPC-C-like workload.
 fn is_of_tests(name: &str) -> bool {
-    let all = TpccOptions::augment_args(OltpOptions::augment_args(Command::new("options")));
+    let options = Suite::ALL.into_iter().filter_map(|suite| suite_facts(suite).options.as_ref());
+    let all = options.fold(Command::new("options"), |all, options| (options.add_to)(all));
     all.get_arguments().any(|it| it.get_long() == Some(name))
 }
 

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
-    AuditFinding, CellId, Class, Dialect, EventKind, NAME_LETTERS, Origin, SettingsTried,
-    StudyEvent, StudyRecord, SystemSpec, Test, UndoneBy, Verdict, counted,
+    AuditFinding, CellId, Class, Dialect, EventKind, NAME_LETTERS, Origin, SettingCause,
+    SettingsTrial, StudyEvent, StudyRecord, SystemSpec, Test, Verdict, counted,
 };
 use assay_plan::{MachineFacts, Request, StudyPlan, SystemRequest};
 use assay_run::systems::{Environment, LocalSite, participants};
-use assay_run::{recorded, study};
+use assay_run::{study, study_records};
 use assay_servers::audit::{ServerSettings, value_without, variables_of};
 
 const MOST: usize = 8;
@@ -28,11 +28,11 @@ const TOGETHER: [[&str; 2]; 1] = [["character_set_server", "collation_server"]];
 const FLAGS: &str = "optimizer_switch";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct SetBack {
+struct Reversal {
     options: Vec<(String, String)>,
 }
 
-impl SetBack {
+impl Reversal {
     /// `sync_binlog=0`.
     fn words(&self) -> String {
         let words = self.options.iter().map(|(name, value)| format!("{name}={value}"));
@@ -61,7 +61,7 @@ pub(crate) struct FirstStudy<'a> {
 
 struct FollowUp {
     plan: StudyPlan,
-    tried: Vec<SetBack>,
+    tried: Vec<Reversal>,
     changed: ChangedSystem,
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn explain(
     let FollowUp { plan, tried, changed } = follow_up;
     let second = study::run(plan, env, ledger).map_err(|stopped| stopped.error)?;
     env.progress.finish();
-    let second = recorded::read(&Ledger::open_read_only(ledger.path())?, &second)?;
+    let second = study_records::read(&Ledger::open_read_only(ledger.path())?, &second)?;
     // The first study took no longer because of the second one.
     let when_ms = record.runs.last().map_or(record.study.started_ms, |run| run.updated_ms);
     for found in found(&tried, &changed, &second) {
@@ -140,12 +140,12 @@ fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) ->
 }
 
 /// Systems of the second study: the new one with its own settings, and once more for each that is set back.
-fn systems(wanted: &SystemRequest, tried: &[SetBack]) -> Vec<SystemRequest> {
+fn systems(wanted: &SystemRequest, tried: &[Reversal]) -> Vec<SystemRequest> {
     let own = SystemRequest { name: Some(UNCHANGED.to_owned()), ..wanted.clone() };
     std::iter::once(own).chain(tried.iter().map(|it| with(wanted, it))).collect()
 }
 
-fn with(wanted: &SystemRequest, back: &SetBack) -> SystemRequest {
+fn with(wanted: &SystemRequest, back: &Reversal) -> SystemRequest {
     let mut system = SystemRequest { name: Some(back.name()), ..wanted.clone() };
     system.options.extend(back.options.iter().cloned());
     system
@@ -172,8 +172,8 @@ fn candidates<'a>(
     old: &ServerSettings,
     new: &ServerSettings,
     spec: &SystemSpec,
-) -> Vec<SetBack> {
-    let mut found: Vec<SetBack> = Vec::new();
+) -> Vec<Reversal> {
+    let mut found: Vec<Reversal> = Vec::new();
     let mut findings: Vec<&AuditFinding> = audit.collect();
     findings.sort_by_key(|it| {
         let is_flag = it.setting.starts_with(FLAGS);
@@ -196,7 +196,7 @@ fn candidates<'a>(
 
 /// A variable as in the old system, with those that belong to it. If the old system lacks it, it gets the value that
 /// acts as if the new one lacked it too.
-fn variable_back(variable: &str, old: &ServerSettings, new: &ServerSettings) -> Option<SetBack> {
+fn variable_back(variable: &str, old: &ServerSettings, new: &ServerSettings) -> Option<Reversal> {
     let value = |name: &str| {
         let then = old.get(name).map(String::as_str).or_else(|| value_without(name))?;
         let now = new.get(name)?;
@@ -208,7 +208,7 @@ fn variable_back(variable: &str, old: &ServerSettings, new: &ServerSettings) -> 
         Some(pair) => pair.iter().filter_map(|name| value(name)).collect(),
         None => vec![own],
     };
-    Some(SetBack { options })
+    Some(Reversal { options })
 }
 
 /// A flag of the optimizer as in the old system, with the other flags that the new system is started with.
@@ -217,7 +217,7 @@ fn flag_back(
     old: &ServerSettings,
     new: &ServerSettings,
     spec: &SystemSpec,
-) -> Option<SetBack> {
+) -> Option<Reversal> {
     fn flags(text: &str) -> impl Iterator<Item = (&str, &str)> {
         text.split(',').filter_map(|it| it.trim().split_once('='))
     }
@@ -233,15 +233,15 @@ fn flag_back(
     let others = given.map(|(_, value)| flags(value)).into_iter().flatten();
     let others = others.filter(|it| it.0 != flag).map(|(name, value)| format!("{name}={value}"));
     let value: Vec<String> = std::iter::once(format!("{flag}={then}")).chain(others).collect();
-    Some(SetBack { options: vec![(FLAGS.to_owned(), value.join(","))] })
+    Some(Reversal { options: vec![(FLAGS.to_owned(), value.join(","))] })
 }
 
 fn accepted(
-    all: &[SetBack],
+    all: &[Reversal],
     wanted: &SystemRequest,
     asked: &FirstStudy<'_>,
     env: &Environment,
-) -> Result<(Vec<SetBack>, Vec<SetBack>)> {
+) -> Result<(Vec<Reversal>, Vec<Reversal>)> {
     let planned = |systems| {
         let request = second(asked.request, systems, Vec::new());
         assay_plan::plan_of(&request, asked.machine, asked.suite.to_vec())
@@ -249,7 +249,7 @@ fn accepted(
     let participants = participants(&planned(vec![wanted.clone(), wanted.clone()])?, env)?;
     let prefix = participants[0].prefix()?;
     let site = LocalSite::new(env)?.site;
-    let mut taken: Vec<SetBack> = Vec::new();
+    let mut taken: Vec<Reversal> = Vec::new();
     for (number, back) in all.iter().enumerate() {
         if taken.len() == MOST {
             return Ok((taken, all[number..].to_vec()));
@@ -281,10 +281,10 @@ fn share(change: f64, brought: f64) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-fn found(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Vec<SettingsTried> {
+fn found(tried: &[Reversal], changed: &ChangedSystem, second: &StudyRecord) -> Vec<SettingsTrial> {
     let judged = assay_verdict::judge(second);
     let of_cell = |(cell, change): &(CellId, f64)| {
-        let of_setting = |(number, back): (usize, &SetBack)| {
+        let of_setting = |(number, back): (usize, &Reversal)| {
             let is_it = |it: &&assay_verdict::CellJudgement| {
                 it.system == number + 1
                     && (&it.cell.test.name, it.cell.setup) == (&cell.test.name, cell.setup)
@@ -297,13 +297,14 @@ fn found(tried: &[SetBack], changed: &ChangedSystem, second: &StudyRecord) -> Ve
                 }
                 _ => return None,
             };
-            Some(UndoneBy { options: back.words(), percent })
+            Some(SettingCause { options: back.words(), percent })
         };
-        let mut causes: Vec<UndoneBy> = tried.iter().enumerate().filter_map(of_setting).collect();
+        let mut causes: Vec<SettingCause> =
+            tried.iter().enumerate().filter_map(of_setting).collect();
         let undecided = tried.len() - causes.len();
         causes.retain(|it| it.percent >= LEAST);
         causes.sort_by_key(|it| std::cmp::Reverse(it.percent));
-        (undecided < tried.len()).then(|| SettingsTried {
+        (undecided < tried.len()).then(|| SettingsTrial {
             test: cell.test.name.clone(),
             setup: cell.setup,
             is_slower: *change < 1.0,
@@ -350,7 +351,7 @@ mod tests {
             overrides: vec![("optimizer-switch".to_owned(), "mrr=on,semijoin=off".to_owned())],
             ..SystemSpec::of(Product::MySql, Origin::Version("8.4".to_owned()))
         };
-        candidates(audit.iter(), old, new, &spec).iter().map(SetBack::words).collect()
+        candidates(audit.iter(), old, new, &spec).iter().map(Reversal::words).collect()
     }
 
     #[test]
@@ -410,7 +411,7 @@ mod tests {
         let options: Vec<_> = (0..40).map(|it| option(format!("innodb_option_{it}"))).collect();
         let wanted = SystemRequest { options, ..SystemRequest::of("new=mysql@8.4") };
         let flags: Vec<String> = (0..40).map(|it| format!("flag_{it}=on")).collect();
-        let back = |name: &str, value: &str| SetBack {
+        let back = |name: &str, value: &str| Reversal {
             options: vec![(name.to_owned(), value.to_owned())],
         };
         let tried = [back("sync_binlog", "0"), back(FLAGS, &flags.join(","))];

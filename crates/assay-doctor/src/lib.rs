@@ -15,7 +15,7 @@ use std::path::PathBuf;
 use assay_model::Hint;
 
 pub use examine::{Recording, examine};
-pub use realtime::{DelayWatch, Heirs, PriorityLevel, Throttling, realtime_access, set_level};
+pub use realtime::{DelayMonitor, Heirs, PriorityLevel, Throttling, realtime_access, set_level};
 pub use spectrum::noise;
 
 #[derive(Debug, thiserror::Error)]

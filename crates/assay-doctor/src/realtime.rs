@@ -35,7 +35,7 @@ pub enum Heirs {
 }
 
 /// Sets the level of a thread; 0 is the calling thread.
-#[expect(unsafe_code, reason = "nobody wraps this system call")]
+#[expect(unsafe_code, reason = "no crate wraps this system call")]
 pub fn set_level(tid: i32, level: PriorityLevel, heirs: Heirs) -> io::Result<()> {
     // Threads of one level share a CPU in turns (`SCHED_RR`).
     let (policy, priority) = match level {
@@ -152,22 +152,22 @@ const DELAY_MIN: Duration = Duration::from_millis(20);
 /// or something with precedence takes it. On each CPU, a thread above everything measured wakes up regularly. Nothing
 /// measured can delay it, so a server never causes a delay.
 #[derive(Debug)]
-pub struct DelayWatch {
-    each: Vec<CpuWatch>,
+pub struct DelayMonitor {
+    each: Vec<CpuMonitor>,
 }
 
 #[derive(Debug)]
-struct CpuWatch {
+struct CpuMonitor {
     /// Dropping this end stops the thread.
     end: Option<Sender<()>>,
     delayed_ns: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl DelayWatch {
+impl DelayMonitor {
     /// Fails if real-time priority or one of the CPUs is not permitted.
     pub fn on(cpus: &[usize]) -> io::Result<Self> {
-        let each = cpus.iter().map(|cpu| CpuWatch::on(*cpu)).collect::<io::Result<_>>()?;
+        let each = cpus.iter().map(|cpu| CpuMonitor::on(*cpu)).collect::<io::Result<_>>()?;
         Ok(Self { each })
     }
 
@@ -178,7 +178,7 @@ impl DelayWatch {
     }
 }
 
-impl CpuWatch {
+impl CpuMonitor {
     fn on(cpu: usize) -> io::Result<Self> {
         let (end, ended) = mpsc::channel();
         let (ready, is_ready) = mpsc::channel();
@@ -213,7 +213,7 @@ fn delay_ns(slept: Duration) -> u64 {
     if delay < DELAY_MIN { 0 } else { u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX) }
 }
 
-impl Drop for CpuWatch {
+impl Drop for CpuMonitor {
     fn drop(&mut self) {
         drop(self.end.take());
         drop(self.thread.take().map(JoinHandle::join));
@@ -270,13 +270,13 @@ mod tests {
         });
         let tried = tried.unwrap().join().unwrap();
         let cpu = (0..1024).find(|cpu| on_cpu(*cpu, || Ok(())).is_ok()).unwrap();
-        let watched = DelayWatch::on(&[cpu]);
+        let monitor = DelayMonitor::on(&[cpu]);
         if access == RealtimeAccess::Permitted {
             tried.unwrap();
-            drop(watched.unwrap());
+            drop(monitor.unwrap());
         } else {
             assert_eq!(tried.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
-            assert_eq!(watched.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            assert_eq!(monitor.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
         }
         let none = set_level(i32::MAX, PriorityLevel::Normal, Heirs::Alike).unwrap_err();
         assert_eq!(none.raw_os_error(), Some(libc::ESRCH));

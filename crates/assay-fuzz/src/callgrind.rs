@@ -1,7 +1,7 @@
 //! Reports of callgrind.
 
+use assay_callgrind::{Costs, read};
 use assay_model::limits::PROFILE_NODES;
-use assay_profile::callgrind::{Costs, read};
 
 pub(crate) fn report(bytes: &[u8]) {
     let Ok(parts) = read(bytes) else { return };

@@ -50,7 +50,7 @@ pub(crate) fn read(ledger: &Ledger) {
     ledger.latest().ok();
     let studies = ledger.studies().unwrap_or_default();
     for format in FORMATS {
-        let _ = assay_report::studies(&studies, &BTreeSet::new()).render(format, &OPTIONS);
+        let _ = assay_study_pages::studies(&studies, &BTreeSet::new()).render(format, &OPTIONS);
     }
     // Reads the study of the small ledger even if the list of studies is damaged.
     for id in studies.iter().map(|study| study.id.as_str()).chain(["sample"]) {

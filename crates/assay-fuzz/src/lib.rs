@@ -9,7 +9,7 @@ mod capture;
 mod ledger;
 mod pack;
 mod postgres;
-mod published;
+mod published_results;
 mod text;
 mod wire;
 
@@ -35,7 +35,7 @@ pub const TARGETS: &[Target] = &[
     ("postgres_login", postgres::login),
     ("postgres_packets", postgres::packets),
     ("postgres_reply", postgres::reply),
-    ("published", published::tables),
+    ("published", published_results::tables),
     ("quantity", text::quantity),
     ("reply", wire::reply),
     ("source", text::source),

@@ -3,10 +3,10 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use assay_claim_check::{ClaimScope, ClaimSource, check_claim, read_claims};
 use assay_model::{Dialect, Setup, StatementMode, Test, TestSet};
 use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
-use assay_verdict::{ClaimScope, ClaimSource, check_claim};
 use assay_workloads::{EventBuf, EventProgram, Operation, ProgramClient};
 
 pub(crate) fn system_name(bytes: &[u8]) {
@@ -120,11 +120,11 @@ pub(crate) fn url(bytes: &[u8]) {
 /// Parses a file of claims, and checks them against a published table.
 pub(crate) fn claim_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let file = match assay_plan::read_claims("claims.toml", text) {
+    let file = match read_claims("claims.toml", text) {
         Ok(file) => file,
         Err(error) => return assert!(error.to_string().contains("claims.toml"), "{error}"),
     };
-    let Some(record) = crate::published::small() else { return };
+    let Some(record) = crate::published_results::small() else { return };
     let mut source = ClaimSource::new(&record);
     for part in file.claims.iter().flat_map(|claim| &claim.parts).take(16) {
         assert!(part.scope().len() <= 16 * text.len() + 100, "{}", part.scope());
@@ -137,7 +137,8 @@ pub(crate) fn claim_file(bytes: &[u8]) {
     }
 }
 
-/// Workload files and pgbench scripts: what can be read gives statements and events. A mistake has a place in the file.
+/// Workload files and pgbench scripts: those that can be read give statements and events. A mistake has a place in the
+/// file.
 pub(crate) fn workload_file(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let file = |path: &str| {

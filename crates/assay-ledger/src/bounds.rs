@@ -1,24 +1,19 @@
 //! Ranges of valid values, checked on writing and again on reading, since a file may come from anywhere.
 
-mod ibench;
-pub(crate) mod range;
-mod user;
-
 use std::ops::RangeInclusive;
 
-use assay_model::limits::tpcc::WAREHOUSES;
+use assay_model::limits::user::KINDS;
 use assay_model::limits::{
     ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, RESULTS, ROUNDS, ROWS, SERIES_COUNTS,
-    SHARDS, SLICE_MS, SYSTEMS, TABLES, TURNS, bisect,
+    SHARDS, SLICE_MS, SYSTEMS, TABLES, TURNS, name, search, within,
 };
 use assay_model::{
-    Attachment, BisectPart, BisectVersion, Block, CellId, Class, DataSet, Definition, Examination,
-    Fill, Gate, Host, Instance, LuaScript, Noise, PlannedCell, Quantiles, Schema, Scratch, Series,
-    Setup, ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, WatchPart,
+    Attachment, CellId, Class, DataSet, Definition, Examination, Fill, Gate, Host, InstanceRecord,
+    NamedVersion, Noise, PlannedBlock, PlannedCell, Quantiles, Scratch, SearchPart, Series, Setup,
+    ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, Transaction, WatchPart,
     is_option, is_test_name, refusal, shortened,
 };
 
-use self::range::{distribution, within};
 use crate::histogram;
 use crate::limits::{COUNT_MAX, COUNTER_MAX};
 
@@ -39,20 +34,15 @@ const PUBLISHED: usize = 100;
 /// Maximum length of texts of which a study has only a few, bytes: a reason, or a version with its options.
 const TEXT_BYTES: usize = 16 << 10;
 
-/// Limits the length, as reports repeat names for each result.
-fn name(owner: &str, text: &str) -> Result<(), String> {
-    within(&format!("length of the name of a {owner}"), text.len(), &(0..=NAME_BYTES))
-}
-
 fn text(owner: &str, text: &str) -> Result<(), String> {
     within(&format!("length of a {owner}"), text.len(), &(0..=TEXT_BYTES))
 }
 
-pub(crate) trait Bounded {
+pub(crate) trait CheckBounds {
     fn check(&self) -> Result<(), String>;
 }
 
-fn some(name: &str, count: usize, most: usize) -> Result<(), String> {
+fn at_least_one(name: &str, count: usize, most: usize) -> Result<(), String> {
     if (1..=most).contains(&count) {
         return Ok(());
     }
@@ -64,7 +54,7 @@ pub(crate) fn moment(name: &str, ms: i64) -> Result<(), String> {
 }
 
 pub(crate) fn systems(systems: &[System], cells: usize) -> Result<(), String> {
-    some("systems", systems.len(), SYSTEMS)?;
+    at_least_one("systems", systems.len(), SYSTEMS)?;
     let results = systems.len().saturating_mul(cells);
     within("systems times cells", results, &(0..=RESULTS))?;
     if systems.iter().enumerate().any(|(number, system)| system.is_base != (number == 0)) {
@@ -126,7 +116,7 @@ pub(crate) fn study_name(text: &str) -> Result<(), String> {
     }
 }
 
-impl Bounded for ShardRun {
+impl CheckBounds for ShardRun {
     fn check(&self) -> Result<(), String> {
         study_name(&self.study)?;
         within("of", self.of, &SHARDS)?;
@@ -141,14 +131,14 @@ impl Bounded for ShardRun {
     }
 }
 
-impl Bounded for StudySummary {
+impl CheckBounds for StudySummary {
     fn check(&self) -> Result<(), String> {
         study_name(&self.id)?;
         self.name.as_deref().map_or(Ok(()), study_name)
     }
 }
 
-impl Bounded for Study {
+impl CheckBounds for Study {
     fn check(&self) -> Result<(), String> {
         study_name(&self.id)?;
         moment("started_ms", self.started_ms)?;
@@ -156,13 +146,13 @@ impl Bounded for Study {
         within("budget_s", self.budget_s, &BUDGETS_S)?;
         within("blocks", self.blocks, &BLOCKS)?;
         within("rounds", self.rounds, &(1..=*ROUNDS.end()))?;
-        some("cells", self.cells.len(), CELLS)?;
-        some("setups", self.setups.len(), CELLS)?;
+        at_least_one("cells", self.cells.len(), CELLS)?;
+        at_least_one("setups", self.setups.len(), CELLS)?;
         TableForm::check_options(&self.table_form.create_table_options)
             .map_err(|why| format!("`create_table_options` {why}"))?;
         self.terms.as_deref().map_or(Ok(()), terms)?;
         self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
-        self.bisect.as_ref().map_or(Ok(()), BisectPart::check)?;
+        self.search.as_ref().map_or(Ok(()), SearchPart::check)?;
         self.watch.as_ref().map_or(Ok(()), WatchPart::check)?;
         self.setups.iter().try_for_each(Setup::check)
     }
@@ -189,29 +179,29 @@ fn margins(gate: &Gate, cells: usize) -> Result<(), String> {
     }
 }
 
-impl Bounded for WatchPart {
+impl CheckBounds for WatchPart {
     fn check(&self) -> Result<(), String> {
         name("name", &self.name)?;
         text("range", &self.range)
     }
 }
 
-impl Bounded for BisectPart {
+impl CheckBounds for SearchPart {
     fn check(&self) -> Result<(), String> {
         study_name(&self.id)?;
         text("range", &self.range)?;
-        within("level", self.level, &bisect::LEVELS)?;
-        within("comparisons_max", self.comparisons_max, &(1..=bisect::COMPARISONS))?;
+        within("level", self.level, &search::LEVELS)?;
+        within("comparisons_max", self.comparisons_max, &(1..=search::COMPARISONS))?;
         within("spent_s", self.spent_s, &BUDGETS_S)?;
-        within("versions", self.versions.len(), &(2..=bisect::VERSIONS))?;
-        within("releases", self.releases.len(), &(0..=bisect::VERSIONS))?;
+        within("versions", self.versions.len(), &(2..=search::VERSIONS))?;
+        within("releases", self.releases.len(), &(0..=search::VERSIONS))?;
         self.releases.iter().try_for_each(|it| text("version", it))?;
         within("unusable", self.unusable.len(), &(0..=self.versions.len()))?;
         let unusable = self.unusable.iter().map(|it| it.version);
         for version in unusable.chain([self.version]) {
             within("version", version, &(0..=self.versions.len() - 1))?;
         }
-        for BisectVersion { words, name: short, title } in &self.versions {
+        for NamedVersion { words, name: short, title } in &self.versions {
             text("version", words)?;
             text("version", short)?;
             text("title", title.as_deref().unwrap_or_default())?;
@@ -220,14 +210,14 @@ impl Bounded for BisectPart {
     }
 }
 
-impl Bounded for Setup {
+impl CheckBounds for Setup {
     fn check(&self) -> Result<(), String> {
         within("clients", self.clients, &CLIENTS)?;
         self.data().check()
     }
 }
 
-impl Bounded for DataSet {
+impl CheckBounds for DataSet {
     fn check(&self) -> Result<(), String> {
         within("tables", self.tables, &TABLES)?;
         // User tables may have fewer rows than sysbench's.
@@ -244,7 +234,7 @@ pub(crate) fn turn(turn_ms: u32, warm_us: u32) -> Result<(), String> {
     within("turn_ms", turn_ms, &(0..=SLICE_MS))
 }
 
-impl Bounded for PlannedCell {
+impl CheckBounds for PlannedCell {
     fn check(&self) -> Result<(), String> {
         self.id.setup.check()?;
         within("warm_ms", self.warm_ms, &(0..=SLICE_MS))?;
@@ -263,7 +253,7 @@ const ROLES: usize = 16;
 const STEPS: usize = 256;
 const PARAMETERS: u32 = 100_000;
 
-impl Bounded for Definition {
+impl CheckBounds for Definition {
     fn check(&self) -> Result<(), String> {
         if !is_test_name(&self.name) {
             return Err(format!("`{}` is not the name of a test", shown(&self.name)));
@@ -271,12 +261,11 @@ impl Bounded for Definition {
         for group in self.groups.iter().map(|(_, group)| group).chain([&self.group]) {
             name("group", &group.word).and(name("group", &group.title))?;
         }
-        match &self.schema {
-            Schema::Ibench(step) => return ibench::step(step),
-            Schema::Tpcc(tpcc) => within("warehouses", tpcc.warehouses, &WAREHOUSES)?,
-            Schema::User(_) | Schema::Lua(_) => some("roles", self.roles.len(), ROLES)?,
+        let facts = self.schema.facts();
+        match facts.name() {
+            Some(_) => at_least_one("roles", self.roles.len(), ROLES)?,
             // Published results do not state the work of their tests.
-            Schema::Sbtest => within("roles", self.roles.len(), &(0..=ROLES))?,
+            None => within("roles", self.roles.len(), &(0..=ROLES))?,
         }
         for role in &self.roles {
             let script = &role.script;
@@ -291,37 +280,19 @@ impl Bounded for Definition {
                 within("parameters", all, &(0..=PARAMETERS))?;
                 within("times", step.times, &(0..=PARAMETERS))?;
             }
-            distribution(script.draw)?;
+            script.draw.check_bounds()?;
             if let Some(Scratch { name, columns }) = &script.scratch {
                 within("length of name", name.len(), &(1..=NAME_BYTES))?;
                 within("columns", columns.len(), &(1..=STEPS))?;
             }
-            user::mix(&script.mix)?;
+            within("kinds", script.mix.len(), &(0..=KINDS))?;
+            script.mix.iter().try_for_each(Transaction::check_bounds)?;
         }
-        match &self.schema {
-            Schema::User(data) => user::data(data),
-            Schema::Lua(script) => lua(script),
-            Schema::Sbtest | Schema::Ibench(_) | Schema::Tpcc(_) => Ok(()),
-        }
+        facts.check_bounds()
     }
 }
 
-const SCRIPT_FILES: usize = 256;
-const SCRIPT_OPTIONS: usize = 1000;
-
-fn lua(script: &LuaScript) -> Result<(), String> {
-    name("script", &script.name)?;
-    within("files", script.files.len(), &(1..=SCRIPT_FILES))?;
-    within("options", script.options.len(), &(0..=SCRIPT_OPTIONS))?;
-    for (option, value) in &script.options {
-        name("option", option).and(within("bytes", value.len(), &(0..=SCRIPT_VALUE)))?;
-    }
-    Ok(())
-}
-
-const SCRIPT_VALUE: usize = 64 << 10;
-
-impl Bounded for Block {
+impl CheckBounds for PlannedBlock {
     fn check(&self) -> Result<(), String> {
         within("number", self.number, &BLOCK_NUMBERS)?;
         within("expected", self.left, &BLOCKS)?;
@@ -338,7 +309,7 @@ impl Bounded for Block {
     }
 }
 
-impl Bounded for Instance {
+impl CheckBounds for InstanceRecord {
     fn check(&self) -> Result<(), String> {
         self.data.check()?;
         within("block", self.block, &BLOCK_NUMBERS)?;
@@ -346,13 +317,13 @@ impl Bounded for Instance {
     }
 }
 
-impl Bounded for StudyEvent {
+impl CheckBounds for StudyEvent {
     fn check(&self) -> Result<(), String> {
         moment("when_ms", self.when_ms)
     }
 }
 
-impl Bounded for Series {
+impl CheckBounds for Series {
     fn check(&self) -> Result<(), String> {
         within("length of name", self.name.len(), &(1..=NAME_BYTES))?;
         within("step_ms", self.step_ms, &(1..=SLICE_MS))?;
@@ -361,7 +332,7 @@ impl Bounded for Series {
     }
 }
 
-impl Bounded for Attachment {
+impl CheckBounds for Attachment {
     fn check(&self) -> Result<(), String> {
         within("length of name", self.name.len(), &(1..=NAME_BYTES))?;
         within("length of media_type", self.media_type.len(), &(1..=NAME_BYTES))?;
@@ -375,7 +346,7 @@ const LISTED: usize = 100;
 /// CPUs, seconds, and derived values of an examination.
 const AMOUNTS: RangeInclusive<f64> = 0.0..=1e12;
 
-impl Bounded for Host {
+impl CheckBounds for Host {
     fn check(&self) -> Result<(), String> {
         let texts = [&self.cpu, &self.kernel, &self.os, &self.filesystem].into_iter();
         for fact in texts.chain(&self.hypervisor) {
@@ -386,7 +357,7 @@ impl Bounded for Host {
     }
 }
 
-impl Bounded for Examination {
+impl CheckBounds for Examination {
     fn check(&self) -> Result<(), String> {
         let Self { cpus, load, memory, delays, noise, noise_realtime } = self;
         let texts = [&cpus.governor, &memory.huge_pages, &delays.clock].into_iter().flatten();
@@ -426,7 +397,7 @@ fn check_noise(noise: &Noise) -> Result<(), String> {
     within("asked_ms", *asked_ms, &AMOUNTS)
 }
 
-impl Bounded for Slice {
+impl CheckBounds for Slice {
     fn check(&self) -> Result<(), String> {
         within("block", self.block, &BLOCK_NUMBERS)?;
         within("round", self.round, &ROUND_NUMBERS)?;
@@ -446,7 +417,7 @@ impl Bounded for Slice {
             }
         }
         if let Some(step) = &self.step {
-            ibench::work(step)?;
+            step.check_bounds()?;
         }
         within("number of published figures", self.published.len(), &(0..=PUBLISHED))?;
         for (name, value) in &self.published {

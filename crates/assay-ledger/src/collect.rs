@@ -6,7 +6,7 @@ use assay_model::{Gate, Setup, ShardRun, Study};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::bounds::Bounded as _;
+use crate::bounds::CheckBounds as _;
 use crate::rows::{Fields, rows};
 use crate::study_rows::{RowsOfTable, StudyRows};
 use crate::values::{index, json};
@@ -22,13 +22,13 @@ pub struct ShardStudy {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct ShardCollection {
     pub is_complete: bool,
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedShard>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub struct OmittedShard {
     pub number: u32,
     /// Predicate of a sentence with the shard as subject.
     pub why: String,
@@ -54,24 +54,24 @@ impl Ledger {
         study: &str,
         is_own_job: bool,
         shards: impl Iterator<Item = Result<StudyRows, Error>>,
-    ) -> Result<Collected, Error> {
+    ) -> Result<ShardCollection, Error> {
         let path = self.path.clone();
         let result = collect(&self.connection, study, is_own_job, shards);
         let result = result.map_err(|error| match error {
-            Failed::Here(problem) => Error { path, problem },
-            Failed::There(error) => error,
+            CollectError::Here(problem) => Error { path, problem },
+            CollectError::There(error) => error,
         });
         self.written(Ok(()))?;
         result
     }
 }
 
-enum Failed {
+enum CollectError {
     Here(Problem),
     There(Error),
 }
 
-impl<T: Into<Problem>> From<T> for Failed {
+impl<T: Into<Problem>> From<T> for CollectError {
     fn from(problem: T) -> Self {
         Self::Here(problem.into())
     }
@@ -115,7 +115,7 @@ fn collect(
     study: &str,
     is_own_job: bool,
     shards: impl Iterator<Item = Result<StudyRows, Error>>,
-) -> Result<Collected, Failed> {
+) -> Result<ShardCollection, CollectError> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     let name = "SELECT name FROM name WHERE study = ?";
     let name: Option<String> = transaction.query_row(name, [study], |row| row.get(0)).optional()?;
@@ -124,13 +124,13 @@ fn collect(
     }
     manage::refuse_taken(&transaction, study)?;
     manage::refuse_hiding(&transaction, study)?;
-    let mut whole = Whole::default();
+    let mut whole = WholeStudy::default();
     let mut left_out = Vec::new();
     for shard in shards {
-        let rows = shard.map_err(Failed::There)?;
+        let rows = shard.map_err(CollectError::There)?;
         let number = rows.shard().map_or(0, |shard| shard.number);
         match whole.misfit(&rows, study) {
-            Some(why) => left_out.push(LeftOut { number, why }),
+            Some(why) => left_out.push(OmittedShard { number, why }),
             None => whole.add(&transaction, rows.renamed(study.to_owned()))?,
         }
     }
@@ -145,18 +145,18 @@ fn collect(
         read::read_within(&transaction, study)?;
     }
     transaction.commit()?;
-    Ok(Collected { is_complete, left_out })
+    Ok(ShardCollection { is_complete, left_out })
 }
 
 /// A block of the whole study. Shards of different cells may share its number.
-struct Begun {
+struct WholeBlock {
     run: i64,
     cells: Vec<i64>,
     rounds: Vec<i64>,
 }
 
 #[derive(Default)]
-struct Whole {
+struct WholeStudy {
     is_begun: bool,
     /// Rows common to all shards, by table and key.
     alike: BTreeMap<(&'static str, String), String>,
@@ -164,7 +164,7 @@ struct Whole {
     counters: BTreeMap<String, i64>,
     /// Rows of which only the first counts, by table and key.
     seen: BTreeSet<(&'static str, String)>,
-    blocks: BTreeMap<i64, Begun>,
+    blocks: BTreeMap<i64, WholeBlock>,
     /// The largest number of blocks that a shard may have.
     planned: u32,
     /// The plan of the first shard.
@@ -182,7 +182,7 @@ struct Whole {
 /// Parts of a plan that differ from shard to shard.
 const PARTS_OF_SHARD: [&str; 5] = ["budget_s", "blocks", "setups", "gate", "assay_version"];
 
-impl Whole {
+impl WholeStudy {
     fn misfit(&mut self, rows: &StudyRows, study: &str) -> Option<String> {
         if rows.shard().is_none_or(|shard| shard.study != study) {
             return Some("is not one of this study".to_owned());
@@ -255,8 +255,8 @@ impl Whole {
                     "setting" => self.is_new(name, &key(&columns, &row, &["system", "name"])),
                     "audit" => is_first,
                     "content" => {
-                        let of = ["system", "tables", "rows", "start_from"];
-                        self.is_new(name, &key(&columns, &row, &of))
+                        let fields = ["system", "tables", "rows", "start_from"];
+                        self.is_new(name, &key(&columns, &row, &fields))
                     }
                     // Conclusions from a part do not hold for the whole.
                     "verdict" => false,
@@ -369,7 +369,8 @@ impl Whole {
         let rounds: Vec<i64> = parsed("block", &text(columns, row, "cell_rounds"))?;
         let run = runs.checked_add(number("run")).ok_or(Problem::Dangling)?;
         let begun = self.blocks.entry(number("number"));
-        let begun = begun.or_insert_with(|| Begun { run, cells: Vec::new(), rounds: Vec::new() });
+        let begun =
+            begun.or_insert_with(|| WholeBlock { run, cells: Vec::new(), rounds: Vec::new() });
         for (cell, rounds) in cells.ok_or(Problem::Dangling)?.into_iter().zip(rounds) {
             if begun.cells.contains(&cell) {
                 return Err(Problem::Twice(format!("block {} of a test", number("number"))));
@@ -388,7 +389,7 @@ impl Whole {
         let all = if self.is_complete() { count } else { count.max(self.planned.into()) };
         for (at, (number, block)) in self.blocks.into_iter().enumerate() {
             let expected = all - index(at)?;
-            let Begun { run, cells, rounds } = block;
+            let WholeBlock { run, cells, rounds } = block;
             let values = params![study, number, run, json(&cells)?, json(&rounds)?, expected];
             transaction.execute(sql, values)?;
         }
@@ -447,8 +448,8 @@ fn definition(table: &RowsOfTable, row: &[Value]) -> Option<(String, String)> {
         }
         "test" => Some((text("name"), all(&["digest", "definition"]))),
         "cell" => {
-            let of = ["test", "clients", "tables", "rows"];
-            Some((all(&of), all(&["warm_ms", "slice_ms"])))
+            let fields = ["test", "clients", "tables", "rows"];
+            Some((all(&fields), all(&["warm_ms", "slice_ms"])))
         }
         "content" if text("start_from") == "fresh" => {
             Some((all(&["system", "tables", "rows"]), all(&["counted", "checksum"])))
@@ -468,8 +469,8 @@ fn text(columns: &[String], row: &[Value], column: &str) -> String {
     }
 }
 
-fn key(columns: &[String], row: &[Value], of: &[&str]) -> String {
-    let values = of.iter().map(|column| format!("{:?}", value(columns, row, column)));
+fn key(columns: &[String], row: &[Value], fields: &[&str]) -> String {
+    let values = fields.iter().map(|column| format!("{:?}", value(columns, row, column)));
     values.collect::<Vec<_>>().join(" ")
 }
 

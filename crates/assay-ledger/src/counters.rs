@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use assay_model::limits::within;
 use assay_model::{Counters, Slice, WorkCounters};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::Problem;
-use crate::bounds::range::within;
 use crate::limits::COUNTER_MAX;
 use crate::rows::{Fields, rows};
 use crate::values::{integer, json};
@@ -32,7 +32,7 @@ pub(crate) fn visit_work(work: &mut WorkCounters, mut visit: impl FnMut(&str, &m
     visit("event_ns_sum", &mut work.event_ns_sum);
 }
 
-pub(crate) fn of(slice: &Slice) -> Result<(Vec<&str>, Vec<i64>), Problem> {
+pub(crate) fn names_and_values(slice: &Slice) -> Result<(Vec<&str>, Vec<i64>), Problem> {
     let both = slice.counters.iter().map(|(name, value)| Ok((name, integer(name, value)?)));
     Ok(both.collect::<Result<Vec<_>, Problem>>()?.into_iter().unzip())
 }

@@ -6,7 +6,7 @@ use assay_model::{CellId, Definition, Setup, Test};
 use rusqlite::{Connection, params};
 
 use crate::Problem;
-use crate::bounds::Bounded as _;
+use crate::bounds::CheckBounds as _;
 use crate::rows::{Fields, rows};
 
 pub(crate) struct TestDefinitions(BTreeMap<String, Test>);

@@ -2,12 +2,11 @@
 //!
 //! The ledger knows no name. Types of documents check their values when they are read from JSON.
 
-use assay_model::limits::NAME_BYTES;
+use assay_model::limits::{NAME_BYTES, within};
 use assay_model::{CellDocument, StudyDocuments};
 use rusqlite::{Connection, params};
 use serde::de::IgnoredAny;
 
-use crate::bounds::range::within;
 use crate::limits::DOCUMENTS;
 use crate::read::{few, read_study, read_systems};
 use crate::rows::{Fields, rows};
@@ -56,7 +55,7 @@ fn set(connection: &Connection, study: &str, documents: &[CellDocument]) -> Resu
     Ok(transaction.commit()?)
 }
 
-/// What any document must be. SQLite limits its length.
+/// Checks the name of a document, and that it is JSON. SQLite limits its length.
 fn check(name: &str, json: &str) -> Result<(), String> {
     within("length of the name of a document", name.len(), &(1..=NAME_BYTES))?;
     let read = serde_json::from_str::<IgnoredAny>(json);

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-pub use collect::{Collected, LeftOut, ShardStudy};
+pub use collect::{OmittedShard, ShardCollection, ShardStudy};
 pub use error::{Error, Problem};
 pub use study_rows::{StudyRows, TextPlace};
 

@@ -23,13 +23,13 @@ impl Ledger {
     }
 }
 
-struct Owned {
+struct OwnedTable {
     table: String,
     /// `study`, or `slice` for rows of a slice.
     column: &'static str,
 }
 
-impl Owned {
+impl OwnedTable {
     fn of_study(&self) -> &'static str {
         match self.column {
             "slice" => "slice IN (SELECT id FROM slice WHERE study = ?1)",
@@ -40,7 +40,7 @@ impl Owned {
 }
 
 /// Tables with rows of studies: first those that refer to slices, then those that refer to studies, then the latter.
-fn owned() -> Result<Vec<Owned>, Problem> {
+fn owned() -> Result<Vec<OwnedTable>, Problem> {
     let mut owned = Vec::new();
     for (table, columns) in shape::columns()? {
         let has = |name: &str| columns.iter().any(|column| column == name);
@@ -50,7 +50,7 @@ fn owned() -> Result<Vec<Owned>, Problem> {
             _ if has("slice") => "slice",
             _ => continue,
         };
-        owned.push(Owned { table: table.clone(), column });
+        owned.push(OwnedTable { table: table.clone(), column });
     }
     owned.sort_by_key(|it| ["slice", "study", "id"].iter().position(|column| *column == it.column));
     Ok(owned)
@@ -131,13 +131,26 @@ fn set_name(connection: &Connection, study: &str, name: &str) -> Result<(), Prob
     Ok(())
 }
 
+/// A study as its user names it.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedStudy {
+    pub(crate) id: String,
+    pub(crate) name: Option<String>,
+    pub(crate) is_foreign: bool,
+}
+
 /// Ids and names of all studies, the oldest first.
-pub(crate) fn names(connection: &Connection) -> Result<Vec<(String, Option<String>)>, Problem> {
-    let sql = "SELECT study.id, name.name FROM study LEFT JOIN name ON name.study = study.id
+pub(crate) fn names(connection: &Connection) -> Result<Vec<NamedStudy>, Problem> {
+    let sql = "SELECT study.id, name.name, is_foreign
+        FROM study LEFT JOIN name ON name.study = study.id
         ORDER BY started_ms, study.rowid";
     rows(connection, sql, [], |row| {
         let fields = Fields::new("study", "id", row);
-        Ok((fields.get("id")?, fields.get("name")?))
+        Ok(NamedStudy {
+            id: fields.get("id")?,
+            name: fields.get("name")?,
+            is_foreign: fields.get("is_foreign")?,
+        })
     })
 }
 

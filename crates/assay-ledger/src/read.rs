@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use assay_model::{
-    AuditFinding, BisectPart, Block, BlockCell, CellId, DataContent, DataSet, Instance,
-    PlannedCell, Slice, SliceOutcome, Study, StudyDocuments, StudyEvent, StudyRecord, StudySummary,
-    System, WatchPart, WorkCounters, shortened,
+    AuditFinding, BlockCell, CellId, DataContent, DataSet, InstanceRecord, PlannedBlock,
+    PlannedCell, SearchPart, Slice, SliceOutcome, Study, StudyDocuments, StudyEvent, StudyRecord,
+    StudySummary, System, WatchPart, WorkCounters, shortened,
 };
 use rusqlite::{Connection, Transaction};
 
@@ -13,7 +13,7 @@ use crate::bounds;
 use crate::counters::{CounterNames, visit_work};
 use crate::definitions::TestDefinitions;
 use crate::limits::{EVENTS, FINDINGS, REQUEST_BYTES};
-use crate::manage::names;
+use crate::manage::{NamedStudy, names};
 use crate::rows::{Fields, rows};
 use crate::runs::{self, RunIds};
 use crate::{Error, Ledger, Problem};
@@ -46,12 +46,12 @@ impl Ledger {
     }
 
     /// Studies of searches, the oldest first. A generated column has the JSON of a null as text.
-    pub fn bisections(&self) -> Result<Vec<(String, BisectPart)>, Error> {
+    pub fn searches(&self) -> Result<Vec<(String, SearchPart)>, Error> {
         let sql = "SELECT id, bisect FROM study WHERE bisect <> 'null' ORDER BY started_ms, rowid";
         self.reading(|connection| {
             rows(connection, sql, [], |row| {
                 let fields = Fields::new("study", "id", row);
-                let part: BisectPart = fields.json("bisect")?;
+                let part: SearchPart = fields.json("bisect")?;
                 Ok((fields.get("id")?, fields.checked(part)?))
             })
         })
@@ -79,24 +79,26 @@ const LISTED_MAX: usize = 5;
 
 /// A full id takes precedence over a full name, because a study may have been added after another one got its id as a
 /// name. Both take precedence over prefixes.
-fn find(studies: Vec<(String, Option<String>)>, text: &str) -> Result<String, Problem> {
-    let of_id = studies.iter().find(|(id, _)| id == text);
-    let of_name = || studies.iter().find(|(_, name)| name.as_deref() == Some(text));
-    if let Some((id, _)) = of_id.or_else(of_name) {
-        return Ok(id.clone());
+fn find(studies: Vec<NamedStudy>, text: &str) -> Result<String, Problem> {
+    let of_id = studies.iter().find(|it| it.id == text);
+    let of_name = || studies.iter().find(|it| it.name.as_deref() == Some(text));
+    if let Some(study) = of_id.or_else(of_name) {
+        return Ok(study.id.clone());
     }
-    let fits = |(id, name): &(String, Option<String>)| {
-        let begins = |it: &String| !text.is_empty() && it.starts_with(text);
-        begins(id) || name.as_ref().is_some_and(begins)
-    };
-    let fitting = studies.into_iter().filter(fits).map(|(id, _)| id);
-    let mut fitting: Vec<String> = fitting.collect();
+    let begins = |it: &String| !text.is_empty() && it.starts_with(text);
+    let fits = |it: &NamedStudy| begins(&it.id) || it.name.as_ref().is_some_and(begins);
+    let mut fitting: Vec<NamedStudy> = studies.into_iter().filter(fits).collect();
     match fitting.len() {
         0 => Err(Problem::NoSuchStudy(text.to_owned())),
-        1 => Ok(fitting.swap_remove(0)),
+        1 => Ok(fitting.swap_remove(0).id),
         _ => {
-            fitting.truncate(LISTED_MAX);
-            Err(Problem::Ambiguous { prefix: text.to_owned(), studies: fitting })
+            // The user's own studies come first, so that foreign ones never push them off the list.
+            fitting.sort_by_key(|it| it.is_foreign);
+            let shown = |it: NamedStudy| {
+                if it.is_foreign { format!("{} (foreign)", it.id) } else { it.id }
+            };
+            let studies = fitting.into_iter().take(LISTED_MAX).map(shown).collect();
+            Err(Problem::Ambiguous { prefix: text.to_owned(), studies })
         }
     }
 }
@@ -268,7 +270,7 @@ fn read_blocks(
     connection: &Connection,
     study: &Study,
     runs: &RunIds,
-) -> Result<Vec<Block>, Problem> {
+) -> Result<Vec<PlannedBlock>, Problem> {
     let sql = "SELECT number, run, cells, cell_rounds, expected FROM block WHERE study = ? ORDER BY number";
     rows(connection, sql, [&study.id], |row| {
         let fields = Fields::new("block", "number", row);
@@ -281,7 +283,7 @@ fn read_blocks(
             study.cells.get(*number).map(|cell| BlockCell { id: cell.id, rounds })
         };
         let cells: Option<Vec<_>> = numbers.iter().zip(rounds).map(cell).collect();
-        fields.checked(Block {
+        fields.checked(PlannedBlock {
             number: fields.get("number")?,
             run: fields.run(runs)?,
             left: fields.get("expected")?,
@@ -295,12 +297,12 @@ fn read_instances(
     study: &str,
     systems: usize,
     runs: &RunIds,
-) -> Result<Vec<Instance>, Problem> {
+) -> Result<Vec<InstanceRecord>, Problem> {
     let sql = "SELECT id, system, run, block, start_from, started_ms, start_took_ms, tables, rows
         FROM instance WHERE study = ? ORDER BY id";
     rows(connection, sql, [study], |row| {
         let fields = Fields::new("instance", "id", row);
-        fields.checked(Instance {
+        fields.checked(InstanceRecord {
             system: fields.index("system", systems)?,
             run: fields.run(runs)?,
             block: fields.get("block")?,
@@ -455,20 +457,30 @@ mod tests {
     #[test]
     fn a_study_is_found_by_a_unique_prefix() {
         let found = |name: &str| {
-            // The second one was named before a study with that id was added.
+            // A foreign one was named before an own study got that name as its id.
             let ids = [
-                ("20261121-12", Some("nightly")),
-                ("20261120-1", Some("20261121-1")),
-                ("20261121-1", None),
-                ("20261122-1", None),
+                ("20261122-12", None, true),
+                ("20261121-12", Some("nightly"), false),
+                ("20261120-1", Some("20261121-1"), true),
+                ("20261121-1", None, false),
+                ("20261122-1", None, false),
+                ("20261123-1", None, false),
             ];
-            let ids = ids.map(|(id, name)| (id.to_owned(), name.map(str::to_owned)));
-            find(ids.to_vec(), name).map_err(|problem| problem.to_string())
+            let study = |(id, name, is_foreign): (&str, Option<&str>, bool)| NamedStudy {
+                id: id.to_owned(),
+                name: name.map(str::to_owned),
+                is_foreign,
+            };
+            find(ids.map(study).to_vec(), name).map_err(|problem| problem.to_string())
         };
         assert_eq!(found("20261121-1").as_deref(), Ok("20261121-1"));
         assert_eq!(found("nightly").as_deref(), Ok("20261121-12"));
         assert_eq!(found("night").as_deref(), Ok("20261121-12"));
-        assert_eq!(found("20261122").as_deref(), Ok("20261122-1"));
+        assert_eq!(found("20261122-1").as_deref(), Ok("20261122-1"));
+        assert_eq!(found("20261123").as_deref(), Ok("20261123-1"));
+        let several =
+            "several of its studies begin with `20261122`: 20261122-1, 20261122-12 (foreign)";
+        assert_eq!(found("20261122").unwrap_err(), several);
         assert!(found("2026112").is_err_and(|message| message.contains("20261121-1, 20261122-1")));
         assert!(found("").is_err() && found("x").is_err());
     }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
 use crate::Problem;
-use crate::bounds::Bounded;
+use crate::bounds::CheckBounds;
 use crate::limits::COUNTER_MAX;
 use crate::read_limits::SizeLimit;
 
@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
             .ok_or_else(|| self.wrong(format!("`{column}` is {number}")))
     }
 
-    pub(crate) fn checked<T: Bounded>(&self, made: T) -> Result<T, Problem> {
+    pub(crate) fn checked<T: CheckBounds>(&self, made: T) -> Result<T, Problem> {
         made.check().map_err(|what| self.wrong(what))?;
         Ok(made)
     }

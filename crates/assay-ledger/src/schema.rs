@@ -64,7 +64,7 @@ fn use_log(connection: &Connection) -> Result<(), Problem> {
     }
 }
 
-/// Refuses pipes, devices and directories in place of the file or of SQLite's files next to it. Opening a pipe would
+/// Refuses pipes, devices and directories where the file or SQLite's files next to it should be. Opening a pipe would
 /// wait for a writer.
 fn refuse_special_files(path: &Path) -> Result<(), Problem> {
     let is_special = |path: &Path| match fs_err::metadata(path) {

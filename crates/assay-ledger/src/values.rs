@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::Problem;
-use crate::bounds::Bounded;
+use crate::bounds::CheckBounds;
 use crate::limits::COUNTER_MAX;
 
 pub(crate) fn word<T: Serialize>(kind: &T) -> Result<String, Problem> {
@@ -27,7 +27,7 @@ pub(crate) fn integer(column: &str, number: u64) -> Result<i64, Problem> {
 }
 
 /// Refuses a value that could not be read back.
-pub(crate) fn storable(value: &impl Bounded) -> Result<(), Problem> {
+pub(crate) fn storable(value: &impl CheckBounds) -> Result<(), Problem> {
     value.check().map_err(Problem::Unstorable)
 }
 

@@ -3,8 +3,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use assay_model::{
-    AuditFinding, Block, CellId, Conclusions, DataContent, Instance, PlannedCell, Priority, Run,
-    Setup, Slice, SliceId, SliceOutcome, Study, StudyEvent, System,
+    AuditFinding, CellId, Conclusions, DataContent, InstanceRecord, PlannedBlock, PlannedCell,
+    Priority, Run, Setup, Slice, SliceId, SliceOutcome, Study, StudyEvent, System,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
@@ -27,7 +27,7 @@ impl Ledger {
     }
 
     /// Adds a block before it is measured.
-    pub fn add_block(&mut self, study: &str, block: &Block) -> Result<(), Error> {
+    pub fn add_block(&mut self, study: &str, block: &PlannedBlock) -> Result<(), Error> {
         self.written(add_block(&self.connection, study, block))
     }
 
@@ -35,7 +35,7 @@ impl Ledger {
         self.named(set_content(&self.connection, study, content))
     }
 
-    pub fn add_instance(&mut self, study: &str, instance: &Instance) -> Result<(), Error> {
+    pub fn add_instance(&mut self, study: &str, instance: &InstanceRecord) -> Result<(), Error> {
         self.named(add_instance(&self.connection, study, instance))
     }
 
@@ -196,7 +196,7 @@ fn add_system(
     Ok(())
 }
 
-fn add_block(connection: &Connection, study: &str, block: &Block) -> Result<(), Problem> {
+fn add_block(connection: &Connection, study: &str, block: &PlannedBlock) -> Result<(), Problem> {
     storable(block)?;
     let numbers: Vec<i64> = block
         .cells
@@ -255,7 +255,11 @@ fn set_content(connection: &Connection, study: &str, content: &DataContent) -> R
     Ok(())
 }
 
-fn add_instance(connection: &Connection, study: &str, instance: &Instance) -> Result<(), Problem> {
+fn add_instance(
+    connection: &Connection,
+    study: &str,
+    instance: &InstanceRecord,
+) -> Result<(), Problem> {
     storable(instance)?;
     connection.execute(
         "INSERT INTO instance (study, system, run, block, start_from, started_ms, start_took_ms,
@@ -283,7 +287,7 @@ pub(crate) fn add_slice(
 ) -> Result<(), Problem> {
     storable(slice)?;
     let run = runs::id(connection, study, slice.run)?;
-    let (counter_names, values) = counters::of(slice)?;
+    let (counter_names, values) = counters::names_and_values(slice)?;
     let mut row = slice_row(study, slice, run)?;
     let number = counters::number(connection, study, &counter_names)?;
     row.push(("counter_names".to_owned(), number.into()));

@@ -31,7 +31,7 @@ const ROUNDS: usize = 9;
 /// Runs of pgbench that measure its startup cost. The kernel counts CPU time in steps of 10 ms.
 const STARTS: u32 = 20;
 
-struct Measured {
+struct PgbenchCost {
     per_second: f64,
     cpu_us: f64,
 }
@@ -116,14 +116,14 @@ fn compare(
     );
 }
 
-fn run_assay(session: &mut ClientSession, round: usize) -> Measured {
+fn run_assay(session: &mut ClientSession, round: usize) -> PgbenchCost {
     let cpu_ns =
         |session: &ClientSession| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
     let before = cpu_ns(session);
     let first = 100_000 + round as u64 * 10_000_000;
     let done = session.run(first, RunBound::Time(Duration::from_secs(SECONDS))).unwrap();
     let events = done.events as f64;
-    Measured {
+    PgbenchCost {
         per_second: events / (done.elapsed_ns as f64 / 1e9),
         cpu_us: (cpu_ns(session) - before) as f64 / 1e3 / events,
     }
@@ -167,7 +167,7 @@ fn run_pgbench(
     script: &str,
     (protocol, start_us): (&str, f64),
     confined: bool,
-) -> Measured {
+) -> PgbenchCost {
     let before = children_cpu_us();
     let mut command = pgbench(options, script, protocol);
     let output = output_of(command.args(["-T", &SECONDS.to_string()]), confined);
@@ -177,7 +177,7 @@ fn run_pgbench(
         let line = line.unwrap_or_else(|| panic!("{}", String::from_utf8_lossy(&output.stderr)));
         line.split(['/', ' ']).find_map(|word| word.parse().ok()).unwrap()
     };
-    Measured {
+    PgbenchCost {
         per_second: number("tps = "),
         cpu_us: (children_cpu_us() - before - start_us)
             / number("number of transactions actually processed: "),

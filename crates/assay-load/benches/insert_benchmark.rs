@@ -61,7 +61,7 @@ fn main() {
             continue;
         }
         let server = assay_testkit::start(product, version, &[]);
-        let compared = Compared { options: server.connect_options(), product, name };
+        let compared = BenchedServer { options: server.connect_options(), product, name };
         compared.inserts(false);
         confine_server(server.pid());
         compared.inserts(true);
@@ -69,13 +69,13 @@ fn main() {
     }
 }
 
-struct Compared {
+struct BenchedServer {
     options: ConnectOptions,
     product: Product,
     name: &'static str,
 }
 
-impl Compared {
+impl BenchedServer {
     fn inserts(&self, confined: bool) {
         let round = |_| {
             self.drop_table();

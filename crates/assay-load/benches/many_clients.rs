@@ -16,7 +16,7 @@ use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::test_by_name;
 use common::replay::Replay;
 use common::{
-    CPU, DATABASE, Measured, confine, confine_server, has_sysbench, median, run_session,
+    CPU, ClientCost, DATABASE, confine, confine_server, has_sysbench, median, run_session,
     run_sysbench,
 };
 
@@ -78,7 +78,7 @@ fn connect(options: &ConnectOptions, clients: u32, cpu: Option<usize>) -> Client
 /// Prints a line of medians and returns the client CPU per query, microseconds.
 fn compare(options: &ConnectOptions, clients: u32, has_sysbench: bool) -> f64 {
     let mut session = open(options, clients, None);
-    let mut measured: Vec<(Measured, Option<Measured>)> = Vec::new();
+    let mut measured: Vec<(ClientCost, Option<ClientCost>)> = Vec::new();
     for round in 0..ROUNDS {
         let theirs = || has_sysbench.then(|| run_sysbench(options, DATA, clients, false));
         measured.push(if round % 2 == 0 {
@@ -89,8 +89,8 @@ fn compare(options: &ConnectOptions, clients: u32, has_sysbench: bool) -> f64 {
             (run_session(&mut session, round), theirs)
         });
     }
-    let of_ours = |of: fn(&Measured) -> f64| median(measured.iter().map(|(ours, _)| of(ours)));
-    let ratio = |of: fn(&Measured) -> f64| {
+    let of_ours = |of: fn(&ClientCost) -> f64| median(measured.iter().map(|(ours, _)| of(ours)));
+    let ratio = |of: fn(&ClientCost) -> f64| {
         let ratios =
             measured.iter().filter_map(|(ours, theirs)| Some(of(ours) / of(theirs.as_ref()?)));
         has_sysbench.then(|| median(ratios)).map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))

@@ -22,7 +22,7 @@ use assay_workloads::{
 
 use crate::control::{cancel, end_connections, execute, query};
 use crate::error::{LoadError, Result};
-use crate::prepared::connect_as_client;
+use crate::prepared_program::connect_as_client;
 use crate::statement_answer::{AnswerColumns, AnswerOutcome, AnswerRows, StatementAnswer, shown};
 
 const LIMIT: Duration = Duration::from_secs(10);
@@ -82,7 +82,7 @@ pub fn ask_statements(
             let each = share(time.saturating_sub(began.elapsed()), statements);
             statements = statements.saturating_sub(own);
             let program = (Arc::clone(&program), session);
-            let mut asking = Asking::new(options, dialect, test, program, (each, room))?;
+            let mut asking = AnswerSession::new(options, dialect, test, program, (each, room))?;
             asking.events(seed, each * u32::try_from(own).unwrap_or(u32::MAX) * 2)?;
             room = asking.room;
             answers.append(&mut asking.answers);
@@ -99,7 +99,7 @@ pub(crate) struct RepeatForm<'a> {
 }
 
 /// The statements of a test that share session settings, on one connection.
-pub(crate) struct Asking {
+pub(crate) struct AnswerSession {
     options: ConnectOptions,
     dialect: Dialect,
     test: Arc<str>,
@@ -118,7 +118,7 @@ pub(crate) struct Asking {
     has_only_rows: bool,
 }
 
-impl Asking {
+impl AnswerSession {
     pub(crate) fn new(
         options: &ConnectOptions,
         dialect: Dialect,
@@ -343,7 +343,7 @@ impl Asking {
         let wire = &mut self.wire;
         let (done, wait) = channel::<()>();
         thread::scope(|scope| {
-            let watch = scope.spawn(move || {
+            let waiter = scope.spawn(move || {
                 let is_late = wait.recv_timeout(LIMIT) == Err(RecvTimeoutError::Timeout);
                 if is_late {
                     drop(end_connections(options, &[id]));
@@ -352,7 +352,7 @@ impl Asking {
             });
             let answer = wire.answer(sql, take);
             drop(done);
-            (answer, watch.join().unwrap_or(false))
+            (answer, waiter.join().unwrap_or(false))
         })
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_model::{Class, DataSet, Dialect, Schema, Setup, StatementMode, Test};
+use assay_model::{Class, DataSet, Dialect, Setup, StatementMode, Test};
 use assay_wire::{ConnectOptions, Connection, ResultSet};
 use assay_workloads::{
     EventBuf, EventProgram, LoadedData, Operation, ProgramClient, RowsChecksum, is_ordered,
@@ -11,7 +11,7 @@ use assay_workloads::{
 use crate::content::content;
 use crate::control::{connect, connect_control, query};
 use crate::error::{LoadError, Result};
-use crate::prepared::PreparedProgram;
+use crate::prepared_program::PreparedProgram;
 
 const EVENTS: u64 = 10;
 
@@ -71,7 +71,7 @@ pub fn answers(options: &ConnectOptions, check: &Check<'_>) -> Result<Vec<TestAn
 }
 
 fn reads<'a>(check: &Check<'a>) -> impl Iterator<Item = Test> + use<'a> {
-    let is_read = |test: &Test| test.class == Class::Read && test.schema == Schema::Sbtest;
+    let is_read = |test: &Test| test.class == Class::Read && test.schema.facts().has_rows_option();
     check.tests.iter().copied().filter(is_read)
 }
 

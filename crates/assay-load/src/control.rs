@@ -56,7 +56,7 @@ pub(crate) fn schema_oid(wire: &mut Connection) -> Result<u32> {
 /// How long the server may take to accept and answer a request to end a connection.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 
-/// Like `ANSWER_LIMIT`, where nobody waits for the statement to end.
+/// Like `ANSWER_LIMIT`, for statements whose end does not matter.
 const SHORT_LIMIT: Duration = Duration::from_secs(2);
 
 /// Minimum time a statement gets to notice that it was killed, and to roll back.

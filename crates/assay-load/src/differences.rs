@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{AnswerDifference, AnswerPart, AnswersCompared};
+use assay_model::{AnswerCounts, AnswerDifference, AnswerPart};
 
 use crate::openings::{KnownOpening, Openings};
 use crate::statement_answer::{
@@ -16,7 +16,7 @@ pub(crate) const LATE: &str = "no answer within 10 s";
 pub struct AnswerComparison {
     /// One for each statement and differing part of its answer, from the first event that shows it.
     pub differences: Vec<AnswerDifference>,
-    pub counts: AnswersCompared,
+    pub counts: AnswerCounts,
 }
 
 /// Why the base sorts the rows of a statement without `ORDER BY`, if it does.
@@ -80,7 +80,7 @@ struct ValueCounts {
 fn counts(
     differences: &[AnswerDifference],
     values: &BTreeMap<(&str, &str), ValueCounts>,
-) -> AnswersCompared {
+) -> AnswerCounts {
     let mut by_statement: BTreeMap<&str, u32> = BTreeMap::new();
     for ((_, statement), count) in values {
         *by_statement.entry(statement).or_default() += count.all - count.failing_on_both;
@@ -95,7 +95,7 @@ fn counts(
     });
     let same = by_statement.iter().filter(|(statement, _)| !differing.contains(*statement));
     let same: Vec<u32> = same.map(|(_, count)| *count).collect();
-    AnswersCompared {
+    AnswerCounts {
         statements: by_statement.len() as u32,
         same: same.len() as u32,
         undetermined: differing.difference(&compared).count() as u32,
@@ -458,7 +458,7 @@ mod tests {
         let counts = |outcomes: [AnswerOutcome; 2]| {
             let answers = values(outcomes);
             let found = compared(&answers, &answers, Opening::default());
-            let AnswersCompared { statements, same, undetermined, values, .. } = found.counts;
+            let AnswerCounts { statements, same, undetermined, values, .. } = found.counts;
             (found.differences.len(), [statements, same, undetermined], values)
         };
         let never = [refused(1146, "no table"), refused(1146, "no table")];
@@ -552,7 +552,7 @@ mod tests {
         // The base was asked with one more value.
         let (base, here) = (all(["1", "2", "3"]), all(["1", "x", "3"]));
         let found = compared(&base, here.get(..2).unwrap(), Opening::default());
-        let counts = AnswersCompared { statements: 1, ..AnswersCompared::default() };
+        let counts = AnswerCounts { statements: 1, ..AnswerCounts::default() };
         assert_eq!(found.counts, counts);
         let [only] = found.differences.try_into().unwrap();
         assert_eq!((only.count, only.of), (1, 2));
@@ -568,14 +568,8 @@ mod tests {
         let base = [of("t", "1"), of("t-2", "1"), other.clone()];
         let here = [of("t", "1"), of("t-2", "2"), other];
         let found = compared(&base, &here, Opening::default());
-        let counts = AnswersCompared {
-            statements: 2,
-            same: 1,
-            undetermined: 0,
-            least: 1,
-            most: 1,
-            values: 1,
-        };
+        let counts =
+            AnswerCounts { statements: 2, same: 1, undetermined: 0, least: 1, most: 1, values: 1 };
         assert_eq!(found.counts, counts);
         let found = compared(&base, &base, Opening::default());
         assert_eq!((found.counts.same, found.counts.most, found.counts.values), (2, 2, 3));

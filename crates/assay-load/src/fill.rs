@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
 use assay_model::{
-    DataSet, Dialect, Engine, Restored, TableForm, UserRowsFile, counted, thousands,
+    DataSet, Dialect, DumpFinding, Engine, TableForm, UserRowsFile, counted, thousands,
 };
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{InsertBatches, RowsChecksum, create_index, create_table};
@@ -77,7 +77,7 @@ pub struct LoadReport {
     pub bytes_sent: u64,
     /// Wall time, including the creation of tables and indexes.
     pub elapsed: Duration,
-    pub restored: Vec<Restored>,
+    pub restored: Vec<DumpFinding>,
 }
 
 impl LoadReport {

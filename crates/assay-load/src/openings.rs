@@ -10,7 +10,7 @@ use assay_model::{Dialect, Setup, StatementMode, Test};
 use assay_wire::{ConnectOptions, WireError};
 use assay_workloads::{EventProgram, ProgramClient, ShuffledForms, shuffled, without_limits};
 
-use crate::ask::{Asking, RepeatForm, share};
+use crate::ask::{AnswerSession, RepeatForm, share};
 use crate::error::{LoadError, Result};
 use crate::statement_answer::{AnswerRows, EventKey, StatementAnswer, StatementKey, pairs};
 
@@ -66,10 +66,10 @@ struct RepeatedForms {
     is_ungrouped: bool,
 }
 
-type ByEvent<T> = BTreeMap<EventKey, T>;
+type EventMap<T> = BTreeMap<EventKey, T>;
 
 #[derive(Debug, Clone, Default)]
-pub struct RepeatedAnswers(ByEvent<RepeatedForms>);
+pub struct RepeatedAnswers(EventMap<RepeatedForms>);
 
 pub struct RepeatRequest<'a> {
     pub options: &'a ConnectOptions,
@@ -91,7 +91,7 @@ pub fn ask_again(
         by_statement.entry((&*doubt.key.0, &*doubt.key.1)).or_default().push(doubt);
     }
     let (began, each) = (Instant::now(), share(time, by_statement.len()));
-    let mut found = ByEvent::new();
+    let mut found = EventMap::new();
     for ((test, statement), doubts) in by_statement {
         if began.elapsed() > time * OVER {
             break;
@@ -108,7 +108,7 @@ pub fn ask_again(
         let began = Instant::now();
         for (number, session) in numbers {
             let (client, program) = (client.clone(), (Arc::clone(&program), session));
-            let asking = Asking::new(asked.options, dialect, *test, program, (each, 0))?;
+            let asking = AnswerSession::new(asked.options, dialect, *test, program, (each, 0))?;
             let mut statement =
                 RepeatedStatement { asking, client, number, dialect, is_slow: false };
             for doubt in &doubts {
@@ -125,7 +125,7 @@ pub fn ask_again(
 }
 
 struct RepeatedStatement {
-    asking: Asking,
+    asking: AnswerSession,
     client: ProgramClient,
     number: usize,
     dialect: Dialect,
@@ -266,7 +266,7 @@ impl Opening {
 /// Parts left unspecified by statements whose answers differ between the base and a server.
 #[derive(Debug, Clone, Default)]
 pub struct Openings {
-    by_event: ByEvent<Opening>,
+    by_event: EventMap<Opening>,
     /// Statements whose rows are unspecified for at least one value. For values that were not retried, it is unknown.
     open_rows: BTreeSet<StatementKey>,
     /// Statements that leave the row order unspecified for a value, which excuses no different rows.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
 use std::time::Duration;
 
-use assay_model::{Dialect, Restored, RestoredKind, UserDump};
+use assay_model::{Dialect, DumpFinding, DumpFindingKind, UserDump};
 use assay_wire::{AnswerSummary, ConnectOptions, Connection, Protocol, TakeRow, WireError};
 use assay_workloads::{
     Definer, DumpError, DumpPart, DumpParts, DumpedLogin, Fate, dumped_login, fate, first_line,
@@ -31,7 +31,7 @@ pub(crate) fn restore(
     dump: &UserDump,
     open: OpenUserDump<'_>,
     summary: &mut dyn FnMut(u64),
-) -> Result<Vec<Restored>> {
+) -> Result<Vec<DumpFinding>> {
     let fail = |why: String| LoadError::File { path: dump.file.path.clone(), why };
     let source = CountedReader { source: open(&dump.file).map_err(fail)?, bytes: 0 };
     let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
@@ -61,37 +61,42 @@ pub(crate) fn restore(
     Ok(restorer.findings.sorted())
 }
 
-pub(crate) fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<Restored> {
-    of_tables(dump, RestoredKind::Empty, "tables without rows", empty)
+pub(crate) fn without_rows(dump: &UserDump, empty: &[&str]) -> Option<DumpFinding> {
+    of_tables(dump, DumpFindingKind::Empty, "tables without rows", empty)
 }
 
-pub(crate) fn with_made_rows(dump: &UserDump, made: &[&str]) -> Option<Restored> {
-    of_tables(dump, RestoredKind::Made, "tables whose rows were made", made)
+pub(crate) fn with_made_rows(dump: &UserDump, made: &[&str]) -> Option<DumpFinding> {
+    of_tables(dump, DumpFindingKind::Made, "tables whose rows were made", made)
 }
 
-pub(crate) fn refused_rows(dump: &UserDump, table: &str, why: &LoadError) -> Restored {
-    let finding = finding(RestoredKind::Error, &file_name(&dump.file.path), why.to_string());
-    Restored { statement: format!("INSERT INTO {table}"), ..finding }
+pub(crate) fn refused_rows(dump: &UserDump, table: &str, why: &LoadError) -> DumpFinding {
+    let finding = finding(DumpFindingKind::Error, &file_name(&dump.file.path), why.to_string());
+    DumpFinding { statement: format!("INSERT INTO {table}"), ..finding }
 }
 
 /// A finding that concerns no line of the dump.
-fn finding(what: RestoredKind, file: &str, message: String) -> Restored {
+fn finding(what: DumpFindingKind, file: &str, message: String) -> DumpFinding {
     let (file, line, statement) = (file.to_owned(), 0, String::new());
-    Restored { what, file, line, statement, message, count: 1 }
+    DumpFinding { what, file, line, statement, message, count: 1 }
 }
 
 fn file_name(path: &str) -> String {
     path.rsplit(['/', '\\']).next().unwrap_or(path).to_owned()
 }
 
-fn of_tables(dump: &UserDump, what: RestoredKind, words: &str, names: &[&str]) -> Option<Restored> {
+fn of_tables(
+    dump: &UserDump,
+    what: DumpFindingKind,
+    words: &str,
+    names: &[&str],
+) -> Option<DumpFinding> {
     const SHOWN: usize = 10;
     let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
     let more = names.len().saturating_sub(SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let message = format!("{words}: {}{more}", shown.join(", "));
     let finding = finding(what, &file_name(&dump.file.path), message);
-    (!names.is_empty()).then_some(Restored { count: names.len() as u64, ..finding })
+    (!names.is_empty()).then_some(DumpFinding { count: names.len() as u64, ..finding })
 }
 
 struct CountedReader {
@@ -232,7 +237,7 @@ impl Restorer<'_> {
             });
             asked.map_err(|cause| self.lost(sql, cause))?;
             for warning in warnings {
-                self.findings.add_message(RestoredKind::Warning, line, sql, warning);
+                self.findings.add_message(DumpFindingKind::Warning, line, sql, warning);
             }
         }
         Ok(())
@@ -272,7 +277,7 @@ impl Restorer<'_> {
                 // The final `COMMIT` is not part of the dump.
                 let notices = summary.notices.into_iter().filter(|_| line > 0);
                 for notice in notices.filter(|it| WARNINGS.contains(&it.severity.as_str())) {
-                    self.findings.add_message(RestoredKind::Warning, line, sql, notice.message);
+                    self.findings.add_message(DumpFindingKind::Warning, line, sql, notice.message);
                 }
                 Ok(())
             }
@@ -283,9 +288,12 @@ impl Restorer<'_> {
                         let what = first_line(sql);
                         self.findings.left_out(format!("`{what}` is left out: {error}"));
                     }
-                    _ => {
-                        self.findings.add_message(RestoredKind::Error, line, sql, error.to_string())
-                    }
+                    _ => self.findings.add_message(
+                        DumpFindingKind::Error,
+                        line,
+                        sql,
+                        error.to_string(),
+                    ),
                 }
                 Ok(())
             }
@@ -333,7 +341,7 @@ fn text_at(row: &[Option<&[u8]>], column: usize) -> String {
 /// Findings so far; duplicates are counted.
 struct Findings {
     file: String,
-    found: BTreeMap<(RestoredKind, String), Restored>,
+    found: BTreeMap<(DumpFindingKind, String), DumpFinding>,
     more: u64,
 }
 
@@ -342,15 +350,15 @@ impl Findings {
         Self { file: file_name(path), found: BTreeMap::new(), more: 0 }
     }
 
-    fn add_message(&mut self, what: RestoredKind, line: u64, sql: &[u8], message: String) {
+    fn add_message(&mut self, what: DumpFindingKind, line: u64, sql: &[u8], message: String) {
         let key = without_row(&message);
         let finding = finding(what, &self.file, message);
-        self.add(Restored { line, statement: first_line(sql), ..finding }, key);
+        self.add(DumpFinding { line, statement: first_line(sql), ..finding }, key);
     }
 
     fn left_out(&mut self, message: String) {
         let key = message.clone();
-        self.add(finding(RestoredKind::LeftOut, &self.file, message), key);
+        self.add(finding(DumpFindingKind::LeftOut, &self.file, message), key);
     }
 
     /// Reports only the first user of each plugin.
@@ -358,10 +366,10 @@ impl Findings {
         let message = format!(
             "user `{user}` logs in with `{plugin}`, a plugin that this server does not have or does not use"
         );
-        self.add(finding(RestoredKind::Login, &self.file, message), plugin.to_owned());
+        self.add(finding(DumpFindingKind::Login, &self.file, message), plugin.to_owned());
     }
 
-    fn add(&mut self, finding: Restored, key: String) {
+    fn add(&mut self, finding: DumpFinding, key: String) {
         let is_full = self.found.len() >= FINDINGS;
         match self.found.get_mut(&(finding.what, key.clone())) {
             Some(known) => known.count += 1,
@@ -371,13 +379,13 @@ impl Findings {
     }
 
     /// Errors first, in the order of the dump.
-    fn sorted(self) -> Vec<Restored> {
-        let mut all: Vec<Restored> = self.found.into_values().collect();
+    fn sorted(self) -> Vec<DumpFinding> {
+        let mut all: Vec<DumpFinding> = self.found.into_values().collect();
         all.sort_by_key(|it| (it.what, it.line));
         if self.more > 0 {
             let message = format!("{} more findings are not kept", self.more);
-            let finding = finding(RestoredKind::LeftOut, &self.file, message);
-            all.push(Restored { count: self.more, ..finding });
+            let finding = finding(DumpFindingKind::LeftOut, &self.file, message);
+            all.push(DumpFinding { count: self.more, ..finding });
         }
         all
     }
@@ -398,18 +406,18 @@ mod tests {
     fn the_same_again_is_counted() {
         let mut findings = Findings::new("/a/dump.sql");
         findings.add_message(
-            RestoredKind::Warning,
+            DumpFindingKind::Warning,
             9,
             b"INSERT INTO t",
             "Data truncated at row 1 (code 1265)".into(),
         );
         findings.add_message(
-            RestoredKind::Warning,
+            DumpFindingKind::Warning,
             9,
             b"INSERT INTO t",
             "Data truncated at row 7 (code 1265)".into(),
         );
-        findings.add_message(RestoredKind::Error, 12, b"CREATE TABLE u", "no".into());
+        findings.add_message(DumpFindingKind::Error, 12, b"CREATE TABLE u", "no".into());
         findings.left_out("owners".to_owned());
         findings.left_out("owners".to_owned());
         let all = findings.sorted();
@@ -417,9 +425,9 @@ mod tests {
         assert_eq!(
             shown,
             [
-                (RestoredKind::Error, 12, 1),
-                (RestoredKind::Warning, 9, 2),
-                (RestoredKind::LeftOut, 0, 2),
+                (DumpFindingKind::Error, 12, 1),
+                (DumpFindingKind::Warning, 9, 2),
+                (DumpFindingKind::LeftOut, 0, 2),
             ]
         );
         assert_eq!(all[0].file, "dump.sql");

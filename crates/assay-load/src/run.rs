@@ -59,7 +59,7 @@ pub(crate) struct RunPart {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Due {
+pub(crate) enum EventStart {
     At(Instant),
     /// Due after the time of the run, which ends then.
     Never {
@@ -129,14 +129,14 @@ impl RunPart {
     /// When a client's event is due, counted from 0. `None` in a closed loop, where it is due when the previous one
     /// ends.
     #[inline]
-    pub(crate) fn due(&self, client: u32, event: u64) -> Option<Due> {
+    pub(crate) fn due(&self, client: u32, event: u64) -> Option<EventStart> {
         let RunBound::Rate { time, per_second } = self.bound else { return None };
         let turn = event as f64 * f64::from(self.clients) + f64::from(client);
         let after = Duration::try_from_secs_f64(turn / per_second).unwrap_or(Duration::MAX);
         let start = *self.start.get()?;
         match start.checked_add(after) {
-            Some(at) if after < time => Some(Due::At(at)),
-            _ => Some(Due::Never { end: start.checked_add(time).unwrap_or(start) }),
+            Some(at) if after < time => Some(EventStart::At(at)),
+            _ => Some(EventStart::Never { end: start.checked_add(time).unwrap_or(start) }),
         }
     }
 
@@ -167,12 +167,12 @@ mod tests {
         let run = RunPart::new(0, bound, 2);
         run.start.set(Instant::now()).unwrap();
         let start = *run.start.get().unwrap();
-        let at = |ms| Some(Due::At(start + Duration::from_millis(ms)));
+        let at = |ms| Some(EventStart::At(start + Duration::from_millis(ms)));
         assert_eq!(
             [run.due(0, 0), run.due(1, 0), run.due(0, 1), run.due(1, 1)],
             [at(0), at(250), at(500), at(750)]
         );
-        let never = Some(Due::Never { end: start + Duration::from_secs(1) });
+        let never = Some(EventStart::Never { end: start + Duration::from_secs(1) });
         assert_eq!(run.due(0, 2), never);
         assert_eq!(run.due_within(Duration::from_millis(600)), Some(3));
         assert_eq!(run.due_within(Duration::from_secs(9)), Some(4));

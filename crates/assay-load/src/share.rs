@@ -58,7 +58,7 @@ pub(crate) fn share_tables<C, T: Send>(
             let (reports, take_tables) = (Reports(sender.clone()), &take_tables);
             let body = move || {
                 if let Err(error) = take_tables(client, &reports) {
-                    // If another thread failed before, nobody receives this.
+                    // If another thread failed before, the receiver is gone.
                     drop(reports.0.send(Err(error)));
                 }
             };

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use assay_model::{Dialect, Restored, UserData, UserDump, UserRows, UserRowsFile, UserTable};
+use assay_model::{Dialect, DumpFinding, UserData, UserDump, UserRows, UserRowsFile, UserTable};
 use assay_wire::{ConnectOptions, Connection, Protocol};
 use assay_workloads::{
     CsvBatches, CsvError, CsvRows, RowsChecksum, UserBatches, quoted_literal, quoted_name,
@@ -212,7 +212,7 @@ struct Loader<'a, 'p> {
 }
 
 impl Loader<'_, '_> {
-    fn restore(&mut self, dump: &UserDump) -> Result<Vec<Restored>> {
+    fn restore(&mut self, dump: &UserDump) -> Result<Vec<DumpFinding>> {
         let UserTables { data, dumps, .. } = self.tables;
         let progress = &mut self.progress;
         let rows_total = dump.bytes >> 20;

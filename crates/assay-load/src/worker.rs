@@ -13,7 +13,7 @@ use crate::control::{connect, execute};
 use crate::error::{LoadError, Result};
 use crate::live::Gauge;
 use crate::policy::{ClientPolicy, Remedy};
-use crate::run::{Due, RunPart, RunState};
+use crate::run::{EventStart, RunPart, RunState};
 use crate::tally::{ClientTally, Tallies};
 
 /// Valid on every server, and does no work.
@@ -204,11 +204,11 @@ impl Worker {
         while done < quota && !run.is_over(part, now) {
             match part.due(self.number, done) {
                 None => {}
-                Some(Due::At(due)) if run.sleep_until(part, due, now) => now = due,
+                Some(EventStart::At(due)) if run.sleep_until(part, due, now) => now = due,
                 // The run was stopped. Nothing was due since the last event.
-                Some(Due::At(_)) => return Ok(Instant::now()),
+                Some(EventStart::At(_)) => return Ok(Instant::now()),
                 // A rate applies to the whole time, so wait for its end even if nothing is due.
-                Some(Due::Never { end }) => {
+                Some(EventStart::Never { end }) => {
                     run.sleep_until(part, end, now);
                     return Ok(Instant::now());
                 }

@@ -1,4 +1,5 @@
-//! Checks that the loop of a run does not allocate: more events cause no more allocations.
+//! Checks that the loop of a run does not allocate: more events cause no more allocations. Not in the suite, because
+//! the allocator counts for all threads.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -10,12 +10,12 @@ use crate::requests::{NoServer, RowUse, ScriptAnswer, ScriptValue, SqlError};
 
 /// Answers every query with two rows, and records the statements.
 #[derive(Default)]
-struct Recorded {
+struct RecordingClient {
     sent: Vec<String>,
     fails: Option<SqlError>,
 }
 
-impl ScriptClient for Recorded {
+impl ScriptClient for RecordingClient {
     fn connect(&mut self) -> Result<usize, SqlError> {
         self.sent.push("connect".to_owned());
         Ok(self.sent.iter().filter(|it| *it == "connect").count())
@@ -116,7 +116,7 @@ fn read(text: &str, options: &[(&str, &str)]) -> Result<ScriptEngine> {
 /// Reads a script, runs one event, and returns its output.
 fn printed(text: &str) -> String {
     let engine = read(text, &[]).unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     engine.call(&mut client, "thread_init").unwrap();
     engine.event(&mut client, 0, 0).unwrap();
     engine.take_said()
@@ -135,7 +135,7 @@ fn coroutines_within_coroutines_are_limited() {
          function thread_init() end";
     assert_eq!(printed(&walk.replace("LAST", "50")), "1275\n");
     let engine = read(&walk.replace("LAST", "1e9"), &[]).unwrap();
-    let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+    let error = engine.event(&mut RecordingClient::default(), 0, 0).unwrap_err();
     assert!(error.to_string().contains("coroutines run within each other"), "{error}");
 }
 
@@ -168,7 +168,7 @@ fn a_script_sends_statements_and_reads_rows() {
         &[],
     )
     .unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     engine.call(&mut client, "thread_init").unwrap();
     assert_eq!(engine.event(&mut client, 0, 0), Ok(EventEnd::Done));
     engine.call(&mut client, "thread_done").unwrap();
@@ -236,7 +236,8 @@ fn connections_that_a_script_loses_are_closed() {
           collectgarbage() collectgarbage()
         end";
     let engine = read(text, &[]).unwrap();
-    let mut client = Recorded { sent: vec!["connect".to_owned()], ..Recorded::default() };
+    let mut client =
+        RecordingClient { sent: vec!["connect".to_owned()], ..RecordingClient::default() };
     engine.event(&mut client, 0, 0).unwrap();
     assert_eq!(client.sent[1..], ["connect", "disconnect 2", "disconnect 0"]);
 }
@@ -246,7 +247,7 @@ fn what_is_called_once_knows_no_thread() {
     let text = "function init(thread) print('init', thread, sysbench.tid) end
       function event() end";
     let engine = read(text, &[]).unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     engine.call_once(&mut client, "init").unwrap();
     engine.call_once(&mut client, "done").unwrap();
     assert_eq!(engine.take_said(), "init\tnil\t0\n");
@@ -270,7 +271,7 @@ fn options_have_types_defaults_and_names() {
     assert_eq!(printed(switches), "true\tfalse\ttrue\n");
     let given = [("tables", "4"), ("secondary", "on"), ("names", "x,y,z"), ("big", "2K")];
     let engine = read(text, &given).unwrap();
-    engine.event(&mut Recorded::default(), 0, 0).unwrap();
+    engine.event(&mut RecordingClient::default(), 0, 0).unwrap();
     assert!(engine.take_said().starts_with("4\t10000\ttrue\tinnodb\t3\ttrue\t2048\t"));
     let unknown = read(text, &[("table", "4")]).err().unwrap();
     assert_eq!(
@@ -316,7 +317,7 @@ fn older_scripts_have_plain_functions_and_options_as_globals() {
     let set = setting(&[("oltp-table-size", "100"), ("mysql-table-engine", "myisam")]);
     let engine = ScriptEngine::read(&mut NoServer::default(), &place.script, None, &set).unwrap();
     assert_eq!(engine.files().len(), 2);
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     engine.call(&mut client, "thread_init").unwrap();
     engine.event(&mut client, 0, 0).unwrap();
     assert_eq!(client.sent, ["connect", "SELECT 103myisam"]);
@@ -334,7 +335,7 @@ fn an_event_is_started_again_after_an_error_that_sysbench_ignores() {
         let (state, message) = ("40001".to_owned(), "Deadlock".to_owned());
         Some(SqlError { code, state, message, is_ignorable })
     };
-    let mut client = Recorded { fails: error(1213, true), ..Recorded::default() };
+    let mut client = RecordingClient { fails: error(1213, true), ..RecordingClient::default() };
     assert_eq!(engine.event(&mut client, 0, 0), Ok(EventEnd::Again(1213)));
     assert_eq!(engine.take_said(), "1213\t1\n");
     assert_eq!(engine.event(&mut client, 0, 1), Ok(EventEnd::Done));
@@ -346,7 +347,7 @@ fn an_event_is_started_again_after_an_error_that_sysbench_ignores() {
 #[test]
 fn a_script_may_end_early_or_have_a_loop_of_its_own() {
     let engine = read("n = 0 function event() n = n + 1 return n > 2 end", &[]).unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     let ended: Vec<_> = (0..3).map(|at| engine.event(&mut client, at, 0).unwrap()).collect();
     assert_eq!(ended, [EventEnd::Done, EventEnd::Done, EventEnd::NoMore]);
     let own = "function event() end
@@ -370,7 +371,7 @@ fn what_is_drawn_depends_on_the_event() {
       end";
     let drawn = |sequence| {
         let engine = read(text, &[]).unwrap();
-        engine.event(&mut Recorded::default(), sequence, 0).unwrap();
+        engine.event(&mut RecordingClient::default(), sequence, 0).unwrap();
         engine.take_said()
     };
     assert_eq!(drawn(1), drawn(1));
@@ -381,7 +382,7 @@ fn what_is_drawn_depends_on_the_event() {
 fn error_of(text: &str) -> String {
     match read(text, &[]) {
         Err(error) => error.to_string(),
-        Ok(engine) => engine.event(&mut Recorded::default(), 0, 0).unwrap_err().to_string(),
+        Ok(engine) => engine.event(&mut RecordingClient::default(), 0, 0).unwrap_err().to_string(),
     }
 }
 
@@ -489,7 +490,7 @@ fn nothing_reaches_outside() {
 fn a_script_cannot_take_all_memory() {
     let text = "function event() local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1e6) .. i end end";
     let engine = read(text, &[]).unwrap();
-    let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+    let error = engine.event(&mut RecordingClient::default(), 0, 0).unwrap_err();
     let LuaError::Memory { mb: MEMORY_MB, place: Some(place) } = &error else { panic!("{error}") };
     assert!(place.ends_with("script.lua:1"), "{place}");
 }
@@ -510,7 +511,7 @@ fn a_script_that_does_not_end_is_ended_wherever_it_is() {
     ] {
         let engine = read(text, &[]).unwrap();
         engine.watch.limit.set(Duration::from_millis(50));
-        let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+        let error = engine.event(&mut RecordingClient::default(), 0, 0).unwrap_err();
         let LuaError::Endless { place: Some(place), .. } = &error else {
             panic!("{text}: {error}")
         };
@@ -534,7 +535,7 @@ fn others_may_end_a_script_and_learn_where_it_is() {
             leash.end();
         }
     });
-    let error = engine.event(&mut Recorded::default(), 0, 0).unwrap_err();
+    let error = engine.event(&mut RecordingClient::default(), 0, 0).unwrap_err();
     other.join().unwrap();
     let LuaError::Ended { place: Some(place) } = &error else { panic!("{error}") };
     assert!(place.ends_with("script.lua:2"), "{place}");
@@ -545,7 +546,7 @@ fn others_may_end_a_script_and_learn_where_it_is() {
 fn an_error_of_a_statement_has_its_place() {
     let text = "function event()\n  db_query('SELECT 1')\n\n  db_query('SELEC 2')\nend";
     let engine = read(text, &[]).unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     engine.event(&mut client, 0, 0).unwrap();
     assert_eq!(engine.failed_at(), None);
     let (state, message) = ("42000".to_owned(), "syntax".to_owned());
@@ -582,7 +583,7 @@ fn only_times_are_slept() {
     let setting = ScriptSetting { may_use_all: true, ..setting(&[]) };
     let engine =
         ScriptEngine::read(&mut NoServer::default(), &place.script, None, &setting).unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     engine.event(&mut client, 0, 0).unwrap();
     assert_eq!(
         (engine.take_said().as_str(), client.sent),
@@ -592,8 +593,8 @@ fn only_times_are_slept() {
 
 #[test]
 fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
-    struct Hurried;
-    impl ScriptClient for Hurried {
+    struct HurriedClient;
+    impl ScriptClient for HurriedClient {
         fn connect(&mut self) -> Result<usize, SqlError> {
             Ok(0)
         }
@@ -622,7 +623,7 @@ fn an_event_whose_pause_was_cut_short_is_not_carried_out() {
         }
     }
     let engine = read("function event()\n  pcall(os.execute, 'sleep 9')\nend", &[]).unwrap();
-    let error = engine.event(&mut Hurried, 0, 0).unwrap_err();
+    let error = engine.event(&mut HurriedClient, 0, 0).unwrap_err();
     assert!(matches!(error, LuaError::Ended { .. }), "{error}");
 }
 

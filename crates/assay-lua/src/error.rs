@@ -28,7 +28,7 @@ pub enum LuaError {
         "the script has run for {seconds} s without sending a statement{}", at(.place)
     )]
     Endless { seconds: u64, place: Option<String> },
-    /// A call was ended from outside, because nobody waited for it any longer.
+    /// A call was ended from outside, because its result was not needed any longer.
     #[error("the script was ended{}", at(.place))]
     Ended { place: Option<String> },
     /// The script did not return from a built-in Lua function, which cannot be interrupted.

@@ -1,5 +1,5 @@
 //! The file functions of `io` and `os`, for a script that may use only its own directory. Files are opened by path
-//! once, so that nobody can replace them between check and use.
+//! once, so that they cannot be replaced between check and use.
 
 use std::ffi::OsString;
 use std::io;

@@ -12,7 +12,7 @@ fn a_script_makes_reports_and_histograms() {
         sysbench.hooks.report_intermediate = sysbench.report_default
         sysbench.hooks.report_cumulative = sysbench.report_csv";
     let engine = read(text, &[]).unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     engine.event(&mut client, 0, 0).unwrap();
     let bar = |n: usize| format!("{:<40}", "*".repeat(n));
     assert_eq!(
@@ -54,7 +54,7 @@ fn reports_in_json_are_documents_of_their_own() {
         sysbench.hooks.report_intermediate = sysbench.report_json
         sysbench.hooks.report_cumulative = sysbench.report_json";
     let engine = read(text, &[]).unwrap();
-    let mut client = Recorded::default();
+    let mut client = RecordingClient::default();
     let names = ["events", "reads", "writes", "other", "errors", "reconnects", "latency_pct"];
     let mut stat: Vec<_> = names.iter().map(|name| (*name, 1.0)).collect();
     stat.extend([("time_total", 4.0), ("time_interval", 2.0), ("threads_running", 3.0)]);

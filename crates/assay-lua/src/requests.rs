@@ -150,7 +150,7 @@ const REFUSED: i64 = 2;
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// Parameters passed without an allocation; more of them cost one.
-type Few = (LuaValue, LuaValue, LuaValue, MultiValue);
+type FirstParameters = (LuaValue, LuaValue, LuaValue, MultiValue);
 
 /// An answer: its kind, number of rows, number of columns, kept rows, and further results.
 type AnswerParts = (i64, u64, usize, Option<Table>, Option<Table>);
@@ -212,7 +212,7 @@ impl Requests {
     fn execute(
         &self,
         lua: &Lua,
-        (connection, statement, count, few): (usize, usize, usize, Few),
+        (connection, statement, count, few): (usize, usize, usize, FirstParameters),
     ) -> mlua::Result<AnswerParts> {
         let (a, b, c, more) = few;
         let mut values = self.values.borrow_mut();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{COUNT_MAX, COUNTER_MAX, MODULES, NAME_BYTES, PROFILE_NODES, within};
-use crate::{CallTree, CellId, Frame, FunctionCount, GrowingTree, StudyDocument, words};
+use crate::{CallTree, CellId, FunctionCount, GrowingTree, StackFrame, StudyDocument, words};
 
 /// Default threshold for relative changes in instructions. Layout and chance change equal code by less than this.
 pub const COUNT_THRESHOLD: f64 = 0.005;
@@ -24,7 +24,7 @@ words! {
 
 words! {
     /// Source of instruction counts.
-    pub enum CountedBy (default: Callgrind) {
+    pub enum CountSource (default: Callgrind) {
         /// The processor's own counter.
         Hardware = "hardware",
         /// Valgrind's tool callgrind, which executes the server's code itself.
@@ -67,7 +67,7 @@ pub const CALLS_PART: f64 = 1e-3;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Count {
-    pub by: CountedBy,
+    pub by: CountSource,
     pub version: Option<String>,
     /// CPU features of this machine that the counting program hid from servers, by their names in `/proc/cpuinfo`.
     #[serde(default)]
@@ -87,7 +87,7 @@ impl Count {
         self.instances.extend(other.instances);
         self.ops = self.ops.saturating_add(other.ops);
         let known = |(at, function): (usize, &FunctionCount)| (function.frame.clone(), at);
-        let mut places: HashMap<Frame, usize> =
+        let mut places: HashMap<StackFrame, usize> =
             self.functions.iter().enumerate().map(known).collect();
         let mut here = Vec::with_capacity(other.functions.len());
         for function in &other.functions {
@@ -176,13 +176,13 @@ mod tests {
 
     fn count(functions: &[(&str, u64, &[u32])]) -> Count {
         let of = |&(name, own, callers): &(&str, u64, &[u32])| FunctionCount {
-            frame: Frame { function: name.to_owned(), module: "server".to_owned() },
+            frame: StackFrame { function: name.to_owned(), module: "server".to_owned() },
             own,
             calls: 1,
             callers: callers.to_vec(),
         };
         Count {
-            by: CountedBy::Callgrind,
+            by: CountSource::Callgrind,
             version: None,
             hidden: Vec::new(),
             instances: vec![Vec::new()],

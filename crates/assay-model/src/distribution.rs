@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::user::{PARETO_H, ZIPF_S};
+use crate::limits::within;
+
 /// Shape of a random distribution over rows, as sysbench defines it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,4 +25,14 @@ pub enum Distribution {
         /// At least 0; sysbench's default is 0.8.
         s: f64,
     },
+}
+
+impl Distribution {
+    pub fn check_bounds(self) -> Result<(), String> {
+        match self {
+            Self::Zipfian { s } => within("s", s, &ZIPF_S),
+            Self::Pareto { h } => within("h", h, &PARETO_H),
+            Self::Uniform | Self::Gaussian | Self::Special => Ok(()),
+        }
+    }
 }

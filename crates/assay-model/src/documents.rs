@@ -52,7 +52,7 @@ impl CellDocument {
     }
 }
 
-/// The documents of a study, by cell and system. Names that nobody knows are kept.
+/// The documents of a study, by cell and system. Unknown names are kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StudyDocuments {
     list: Vec<CellDocument>,

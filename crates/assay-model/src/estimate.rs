@@ -58,7 +58,7 @@ impl Estimate {
 }
 
 words! {
-    /// What the ratio of two systems shows.
+    /// The outcome of comparing two systems.
     pub enum Verdict {
         /// The interval lies above 1, and the estimate exceeds 1 by more than the threshold.
         Faster = "faster",

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnswerDifference, AnswersCompared, DataSet, OldRelease, Restored, SameSystems, Setup, counted,
+    AnswerCounts, AnswerDifference, DataSet, DumpFinding, OldRelease, SameSystems, Setup, counted,
 };
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,13 +85,13 @@ pub enum EventKind {
         data: DataSet,
         why: String,
     },
-    SettingsTried(SettingsTried),
+    SettingsTried(SettingsTrial),
     OtherProcesses {
         /// The busiest first.
         processes: Vec<BusyProcess>,
     },
-    Restored(Restored),
-    AnswersCompared(AnswersCompared),
+    Restored(DumpFinding),
+    AnswersCompared(AnswerCounts),
     AnswerDiffers(AnswerDifference),
     /// The system refuses a session setting of a user's workload. Statements run without the refused part.
     SettingRefused {
@@ -114,7 +114,7 @@ pub enum EventKind {
 
 /// The share of a change that settings of the base undo.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SettingsTried {
+pub struct SettingsTrial {
     pub test: String,
     pub setup: Setup,
     /// Slower than the base, otherwise faster.
@@ -123,18 +123,18 @@ pub struct SettingsTried {
     /// Settings for which the second study could not decide whether they matter.
     pub undecided: u32,
     /// Settings that undo a part of the change, the largest first.
-    pub causes: Vec<UndoneBy>,
+    pub causes: Vec<SettingCause>,
     pub study: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UndoneBy {
+pub struct SettingCause {
     pub options: String,
     /// Percent of the change.
     pub percent: u32,
 }
 
-impl SettingsTried {
+impl SettingsTrial {
     /// The finding without the test: `` `sync_binlog=0` undoes 80% of the change (study `x`) ``.
     #[must_use]
     pub fn finding(&self) -> String {
@@ -154,14 +154,14 @@ impl SettingsTried {
     }
 }
 
-impl fmt::Display for SettingsTried {
+impl fmt::Display for SettingsTrial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let clients = counted(self.setup.clients, "client");
         write!(f, "{} with {clients}: {}", self.test, self.finding())
     }
 }
 
-impl fmt::Display for UndoneBy {
+impl fmt::Display for SettingCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { options, percent } = self;
         match percent {
@@ -357,11 +357,11 @@ mod tests {
     #[test]
     fn settings_undo_parts_of_a_change() {
         let tried = |causes: &[(&str, u32)], undecided| {
-            let cause = |&(options, percent): &(&str, u32)| UndoneBy {
+            let cause = |&(options, percent): &(&str, u32)| SettingCause {
                 options: options.to_owned(),
                 percent,
             };
-            let tried = SettingsTried {
+            let tried = SettingsTrial {
                 test: "scan".to_owned(),
                 setup: Setup { clients: 1, tables: 1, rows: 1 },
                 is_slower: true,

@@ -3,18 +3,18 @@
 use std::collections::HashMap;
 
 use crate::limits::PROFILE_NODES;
-use crate::{CallNode, CallTree, Frame};
+use crate::{CallNode, CallTree, StackFrame};
 
 /// A growing call tree of at most [`PROFILE_NODES`] calls. Once full, it keeps only the beginnings of new stacks.
 #[derive(Debug, Default)]
 pub struct GrowingTree {
     tree: CallTree,
-    frames: HashMap<Frame, u32>,
+    frames: HashMap<StackFrame, u32>,
     calls: HashMap<(Option<u32>, u32), u32>,
 }
 
 impl GrowingTree {
-    pub fn frame(&mut self, frame: Frame) -> u32 {
+    pub fn frame(&mut self, frame: StackFrame) -> u32 {
         if let Some(known) = self.frames.get(&frame) {
             return *known;
         }
@@ -89,7 +89,7 @@ impl CallTree {
             } else {
                 let is_small = (inclusive as f64) < least;
                 let frame = self.frames.get(node.frame as usize).filter(|_| !is_small);
-                let frame = frame.cloned().unwrap_or_else(Frame::of_small_calls);
+                let frame = frame.cloned().unwrap_or_else(StackFrame::of_small_calls);
                 let frame = kept.frame(frame);
                 // `kept` never fills up: it is no larger than this tree.
                 (kept.call(caller, frame), is_small)
@@ -108,8 +108,10 @@ mod tests {
     fn tree(stacks: &[(&[&str], u64)]) -> CallTree {
         let mut all = GrowingTree::default();
         for (stack, own) in stacks {
-            let frame =
-                |name: &&str| Frame { function: (*name).to_owned(), module: "server".to_owned() };
+            let frame = |name: &&str| StackFrame {
+                function: (*name).to_owned(),
+                module: "server".to_owned(),
+            };
             let last = stack.len() - 1;
             let nodes = (0..stack.len()).map(|at| CallNode {
                 caller: at.checked_sub(1).map(|caller| caller as u32),
@@ -174,7 +176,8 @@ mod tests {
     #[test]
     fn a_full_tree_counts_further_calls_as_time_of_their_callers() {
         let mut all = GrowingTree::default();
-        let main = all.frame(Frame { function: "main".to_owned(), module: "server".to_owned() });
+        let main =
+            all.frame(StackFrame { function: "main".to_owned(), module: "server".to_owned() });
         let mut caller = None;
         while let Some(node) = all.call(caller, main) {
             caller = Some(node);

@@ -19,7 +19,7 @@ pub struct Host {
     pub counts_disk_wait: bool,
     /// Whether reads and writes of the block device with the data directories are counted.
     pub counts_device: bool,
-    /// `None` if nobody looked.
+    /// `None` if unknown.
     pub realtime: Option<RealtimeAccess>,
     /// CPU weight of clients and servers at normal priority, 100 by default; `None` where assay could not set it.
     pub cpu_weight: Option<u32>,

@@ -2,6 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::ibench::{
+    INDEXES, PARTITIONS, PER_SECOND, ROWS, ROWS_PER_COMMIT, TRANSACTION_S,
+};
+use crate::limits::{COUNT_MAX, COUNTER_MAX, within};
+use crate::workload::{SEND_PACK, WorkloadFacts};
+
 /// The tables `pi1`, `pi2`, ... of the Insert Benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -83,7 +89,7 @@ pub struct StepWork {
     /// variation between instances.
     pub relative_error: Option<f64>,
     /// Where the background rate was lost; `None` if it was kept or not set.
-    pub broke: Option<Broke>,
+    pub broke: Option<RateLoss>,
 }
 
 /// Share of the background rate that a step must keep.
@@ -92,7 +98,7 @@ pub const SLA: f64 = 0.95;
 /// Where a step fell behind its background rate for good.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Broke {
+pub struct RateLoss {
     /// From 1.
     pub second: u32,
     pub insert_us: u64,
@@ -158,6 +164,54 @@ impl IbenchStep {
     /// Statements due per second; `None` without a rate.
     pub fn statements_per_second(&self) -> Option<u64> {
         Some(u64::from(self.per_second?.div_ceil(self.rows_per_statement())))
+    }
+}
+
+impl WorkloadFacts for IbenchStep {
+    fn has_rows_option(&self) -> bool {
+        false
+    }
+
+    fn irreproducible(&self, test: &str) -> Option<[String; 2]> {
+        Some([
+            format!(
+                "`{test}` is a step of the Insert Benchmark, which sysbench, pgbench and the plain client cannot run"
+            ),
+            SEND_PACK.to_owned(),
+        ])
+    }
+
+    fn check_bounds(&self) -> Result<(), String> {
+        within("rows", self.rows, &(0..=*ROWS.end()))?;
+        within("rows_per_commit", self.rows_per_commit, &ROWS_PER_COMMIT)?;
+        within("per_second", self.per_second.unwrap_or(1), &PER_SECOND)?;
+        within("transaction_s", self.transaction_s.unwrap_or(1), &TRANSACTION_S)?;
+        within("indexes", self.tables.indexes, &INDEXES)?;
+        if let Some(partitions) = self.tables.partitions {
+            within("partitions", partitions.count, &PARTITIONS)?;
+            within("rows of a partition", partitions.rows, &(1..=COUNT_MAX))?;
+        }
+        Ok(())
+    }
+}
+
+impl StepWork {
+    pub fn check_bounds(&self) -> Result<(), String> {
+        let Self { insert, delete, query, lowest, indexes_ns, relative_error, broke } = self;
+        for statements in [insert, delete, query] {
+            let Statements { statements, rows, retries, buckets, longest_ns } = statements;
+            for count in [statements, rows, retries].into_iter().chain(buckets) {
+                within("a count", *count, &(0..=COUNT_MAX))?;
+            }
+            within("longest_ns", *longest_ns, &(0..=COUNTER_MAX))?;
+        }
+        within("relative_error", relative_error.unwrap_or(0.0), &(0.0..=1e6))?;
+        within("a count", lowest.count, &(0..=COUNT_MAX))?;
+        let broke = broke.unwrap_or_default();
+        for time in [lowest.ns, lowest.longest_ns, broke.insert_us, broke.delete_us] {
+            within("a response time", time, &(0..=COUNTER_MAX))?;
+        }
+        within("indexes_ns", indexes_ns.unwrap_or(0), &(0..=COUNTER_MAX))
     }
 }
 

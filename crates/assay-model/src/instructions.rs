@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Frame;
+use crate::StackFrame;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "FunctionFields", into = "FunctionFields")]
 pub struct FunctionCount {
-    pub frame: Frame,
+    pub frame: StackFrame,
     pub own: u64,
     /// Number of calls while the caller was counted as well.
     pub calls: u64,
@@ -20,7 +20,7 @@ type FunctionFields = (String, String, u64, u64, Vec<u32>);
 
 impl From<FunctionFields> for FunctionCount {
     fn from((function, module, own, calls, callers): FunctionFields) -> Self {
-        Self { frame: Frame { function, module }, own, calls, callers }
+        Self { frame: StackFrame { function, module }, own, calls, callers }
     }
 }
 

@@ -5,17 +5,16 @@
 //! except in `scan`, where it is a thousand rows read by one scanning client.
 
 mod artifact;
-mod bisect;
-mod captured;
-mod claim;
+mod captured_values;
 mod conclusion;
 mod count;
-mod counted;
+mod count_text;
 mod counters;
 mod data;
 mod dialect;
 mod distribution;
 mod documents;
+mod dump_findings;
 mod engine;
 mod estimate;
 mod event;
@@ -38,12 +37,12 @@ mod printable;
 mod priority;
 mod products;
 mod profile;
-mod published;
+mod published_group;
 mod reach;
-mod reserved;
-mod restored;
+mod reserved_options;
 mod same_systems;
 mod script;
+mod search;
 mod secret;
 mod series;
 mod session;
@@ -59,27 +58,29 @@ mod test_name;
 mod tpcc;
 mod user;
 mod user_file;
+mod user_workload;
 mod words;
 mod workload;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
-pub use bisect::{BisectMeasure, BisectPart, BisectVersion, Unusable, WatchPart};
-pub use captured::{Captured, CapturedDraw, CapturedKind};
-pub use claim::{Counted, Quantity, Region, Relation, Share, Statement, Summary};
+pub use captured_values::{CapturedDraw, CapturedKind, CapturedValues};
 pub use conclusion::{Conclusion, Conclusions};
 pub use count::{
-    CALLS_PART, COUNT_THRESHOLD, CellCount, Count, CountBatch, CountVerdict, CountedBy, Counting,
+    CALLS_PART, COUNT_THRESHOLD, CellCount, Count, CountBatch, CountSource, CountVerdict, Counting,
 };
-pub use counted::{counted, thousands};
+pub use count_text::{counted, thousands};
 pub use counters::{Counters, STATEMENT, STATUS, STATUS_LEVELS};
 pub use data::{DataContent, DataSet, StatementMode, TableForm, may_equal};
 pub use dialect::Dialect;
 pub use distribution::Distribution;
 pub use documents::{CellDocument, StudyDocument, StudyDocuments, UnreadableDocument};
+pub use dump_findings::{
+    AnswerCounts, AnswerDifference, AnswerPart, DumpFinding, DumpFindingKind, Severity,
+};
 pub use engine::Engine;
 pub use estimate::{Estimate, Verdict};
 pub use event::{
-    BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, SettingsTried, UndoneBy,
+    BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, SettingCause, SettingsTrial,
     UntakenOption,
 };
 pub use examination::{
@@ -93,8 +94,8 @@ pub use hint::Hint;
 pub use histogram::{HISTOGRAM_VALUE_MAX, recorded_values};
 pub use host::Host;
 pub use ibench::{
-    Broke, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, LowestQueries, Partitions,
-    Preparation, RESPONSE_BOUNDS_US, SLA, Statements, StepWork,
+    IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, LowestQueries, Partitions, Preparation,
+    RESPONSE_BOUNDS_US, RateLoss, SLA, Statements, StepWork,
 };
 pub use instructions::FunctionCount;
 pub use label::{exact_names, labels, versions};
@@ -105,17 +106,15 @@ pub use printable::{no_formula, printable, printable_json, printable_lines, shor
 pub use priority::{Priority, RealtimeAccess};
 pub use products::{Product, ProductFacts};
 pub use profile::{
-    CallNode, CallTree, CellProfile, Frame, KERNEL, ProcessorPart, Profile, ProfileLimits,
-    Profiling, SMALL_CALLS, Waits,
+    CallNode, CallTree, CellProfile, KERNEL, ProcessorPart, Profile, ProfileLimits, Profiling,
+    SMALL_CALLS, StackFrame, Waits,
 };
-pub use published::PublishedGroup;
+pub use published_group::PublishedGroup;
 pub use reach::{Reach, changes_plans, reach};
-pub use reserved::{Refusal, is_option, refusal};
-pub use restored::{
-    AnswerDifference, AnswerPart, AnswersCompared, Restored, RestoredKind, Severity,
-};
-pub use same_systems::{SameBecause, SameOption, SameSystems};
-pub use script::{Fill, Scratch, Script, Step, Table};
+pub use reserved_options::{Refusal, is_option, refusal};
+pub use same_systems::{SameOption, SameReason, SameSystems};
+pub use script::{Fill, Scratch, Script, Step, TableChoice};
+pub use search::{NamedVersion, SearchMeasure, SearchPart, UnusableVersion, WatchPart};
 pub use secret::{
     Login, Secret, address_without_login, login, masked, may_be_secret, without_logins,
     without_secrets,
@@ -127,8 +126,8 @@ pub use shard::ShardRun;
 pub use short_name::{NAME_LETTERS, SHORTENED, short_names};
 pub use slice::{CellId, Slice, SliceId, SliceOutcome, Trouble, Turn, WorkCounters};
 pub use study::{
-    AuditClass, AuditFinding, Block, BlockCell, CpuPlacement, Experiment, Instance, PlannedCell,
-    Run, StatementPlans, Study, StudyEvent, StudyRecord, StudySummary, System,
+    AuditClass, AuditFinding, BlockCell, CpuPlacement, Experiment, InstanceRecord, PlannedBlock,
+    PlannedCell, Run, StatementPlans, Study, StudyEvent, StudyRecord, StudySummary, System,
 };
 pub use suite::{RandType, Suite};
 pub use system::{AUTOCOMMIT_OFF, Origin, SystemSpec};
@@ -138,13 +137,13 @@ pub use test::{
 pub use test_name::{is_test_name, test_name};
 pub use tpcc::{RESPONSE_CLASSES, Tpcc, TpccKind, response_bound_us};
 pub use user::{
-    Logged, PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserDump,
+    LogShare, PerDialect, PipelineMark, Sending, Sql, Transaction, UserColumn, UserData, UserDump,
     UserRows, UserStep, UserTable, Variable,
 };
 pub use user_file::UserRowsFile;
 pub use words::Words;
 pub(crate) use words::words;
-pub use workload::WorkloadFacts;
+pub use workload::{Sbtest, WorkloadFacts};
 
 /// Version of the workload definition (statements, parameters, data, order, counting). Slices of different versions
 /// measure different work and never share a verdict.

@@ -21,6 +21,11 @@ pub fn within<T: PartialOrd + Display>(
     Err(format!("`{name}` is {value}, not between {} and {}", range.start(), range.end()))
 }
 
+/// Refuses a long name, as reports repeat names for each result.
+pub fn name(owner: &str, text: &str) -> Result<(), String> {
+    within(&format!("length of the name of a {owner}"), text.len(), &(0..=NAME_BYTES))
+}
+
 pub const CLIENTS: RangeInclusive<u32> = 1..=4096;
 
 pub const TABLES: RangeInclusive<u32> = 1..=1000;
@@ -66,7 +71,7 @@ pub const MODULES: usize = 1000;
 
 pub const DISPERSION_MAX: f64 = 1e6;
 
-pub mod bisect {
+pub mod search {
     use std::ops::RangeInclusive;
 
     pub const VERSIONS: usize = 2000;
@@ -83,6 +88,11 @@ pub mod user {
     pub const TABLES: usize = 200;
 
     pub const COLUMNS: usize = 1000;
+
+    /// Bytes of the name of a table, column or test, accepted by all servers.
+    pub const NAME_BYTES: usize = 60;
+
+    pub const STATEMENT_BYTES: usize = 4 << 20;
 
     /// Approximate bytes of the values of a row.
     pub const ROW_BYTES: u64 = 16 << 20;

@@ -2,6 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Setup;
+use crate::limits::{name, within};
+use crate::workload::WorkloadFacts;
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LuaScript {
@@ -55,5 +59,50 @@ impl LuaScript {
             work += &format!("{name}={value}\n");
         }
         work
+    }
+}
+
+impl WorkloadFacts for LuaScript {
+    fn name(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
+    fn own_rows(&self) -> Option<u64> {
+        Some(self.rows())
+    }
+
+    fn tables(&self, _: Setup) -> [Option<u32>; 2] {
+        [None, None]
+    }
+
+    fn data_in_words(&self, _: Setup) -> String {
+        "tables of the script".to_owned()
+    }
+
+    fn chooses_mode(&self) -> bool {
+        true
+    }
+
+    fn extended_refused(&self) -> Option<&'static str> {
+        Some(
+            "a Lua script prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of pgbench",
+        )
+    }
+
+    fn irreproducible(&self, test: &str) -> Option<[String; 2]> {
+        Some([
+            format!("`{test}` is a script of sysbench, which shows the finding itself"),
+            format!("send `{}` with the options of the study's recipe", self.path()),
+        ])
+    }
+
+    fn check_bounds(&self) -> Result<(), String> {
+        name("script", &self.name)?;
+        within("files", self.files.len(), &(1..=256))?;
+        within("options", self.options.len(), &(0..=1000))?;
+        for (option, value) in &self.options {
+            name("option", option).and(within("bytes", value.len(), &(0..=64 << 10)))?;
+        }
+        Ok(())
     }
 }

@@ -27,33 +27,33 @@ pub const SMALL_CALLS: &str = "[small calls]";
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "(String, String)", into = "(String, String)")]
-pub struct Frame {
+pub struct StackFrame {
     /// Its name, or the start address of the code, such as `0x8a40f0`, if the module has no name for it.
     pub function: String,
     /// File that holds its code, without directories, or [`KERNEL`].
     pub module: String,
 }
 
-impl Frame {
+impl StackFrame {
     pub fn check(&self) -> Result<(), String> {
         within("length of a function", self.function.len(), &(0..=FUNCTION_BYTES))?;
         within("length of a module", self.module.len(), &(0..=NAME_BYTES))
     }
 }
 
-impl From<(String, String)> for Frame {
+impl From<(String, String)> for StackFrame {
     fn from((function, module): (String, String)) -> Self {
         Self { function, module }
     }
 }
 
-impl From<Frame> for (String, String) {
-    fn from(frame: Frame) -> Self {
+impl From<StackFrame> for (String, String) {
+    fn from(frame: StackFrame) -> Self {
         (frame.function, frame.module)
     }
 }
 
-impl Frame {
+impl StackFrame {
     #[must_use]
     pub fn is_named(&self) -> bool {
         // Code without a name gets that of its container in brackets.
@@ -92,7 +92,7 @@ impl From<CallNode> for (u32, u32, u64) {
 /// All stacks as a tree: callers precede callees.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallTree {
-    pub frames: Vec<Frame>,
+    pub frames: Vec<StackFrame>,
     pub nodes: Vec<CallNode>,
 }
 
@@ -103,7 +103,7 @@ impl CallTree {
     pub fn check(&self) -> Result<(), String> {
         within("frames", self.frames.len(), &(0..=PROFILE_NODES))?;
         within("nodes", self.nodes.len(), &(0..=PROFILE_NODES))?;
-        self.frames.iter().try_for_each(Frame::check)?;
+        self.frames.iter().try_for_each(StackFrame::check)?;
         let mut depths: Vec<usize> = Vec::with_capacity(self.nodes.len());
         for (at, node) in self.nodes.iter().enumerate() {
             if node.frame as usize >= self.frames.len() {

@@ -17,12 +17,12 @@ pub struct SameOption {
     pub value: String,
     /// The system whose name lacks the option; `None` if both have it.
     pub without: Option<usize>,
-    pub because: SameBecause,
+    pub because: SameReason,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "why")]
-pub enum SameBecause {
+pub enum SameReason {
     Terms,
     Default,
     Spelling,
@@ -55,22 +55,22 @@ impl SameOption {
             without.map_or_else(|| "one of them".to_owned(), |it| format!("`{}`", name_of(it)));
         let change = format!("`+{setting}={other}` for {system}");
         match because {
-            SameBecause::Terms if terms == SHIPPED => format!(
+            SameReason::Terms if terms == SHIPPED => format!(
                 "`{setting}` is {value} in both, because the terms `{terms}` set it; {change} makes a difference"
             ),
-            SameBecause::Terms => format!(
+            SameReason::Terms => format!(
                 "`{setting}` is {value} in both, because the terms `{terms}` set it; `--terms {SHIPPED}` or {change} \
                  makes a difference"
             ),
-            SameBecause::Default => format!(
+            SameReason::Default => format!(
                 "`{setting}` is {value} in both, because it is the default; {change} makes a difference"
             ),
-            SameBecause::Spelling => {
+            SameReason::Spelling => {
                 format!(
                     "`{setting}` is {value} in both: the values that were asked for mean the same"
                 )
             }
-            SameBecause::NoEffect(why) => format!("`{setting}`: {why}"),
+            SameReason::NoEffect(why) => format!("`{setting}`: {why}"),
         }
     }
 }
@@ -95,7 +95,7 @@ mod tests {
         same.sentence(["postgres@15", "b"], |_| "postgres@15".to_owned())
     }
 
-    fn option(setting: &str, value: &str, because: SameBecause) -> SameOption {
+    fn option(setting: &str, value: &str, because: SameReason) -> SameOption {
         SameOption {
             setting: setting.to_owned(),
             value: value.to_owned(),
@@ -107,12 +107,12 @@ mod tests {
     #[test]
     fn the_reason_and_a_remedy_are_named() {
         assert_eq!(
-            same(vec![option("synchronous_commit", "off", SameBecause::Terms)]),
+            same(vec![option("synchronous_commit", "off", SameReason::Terms)]),
             "these two are the same: `postgres@15` and `b`: `synchronous_commit` is off in both, because the terms \
              `lean` set it; `--terms shipped` or `+synchronous_commit=on` for `postgres@15` makes a difference; any \
              difference between them is chance"
         );
-        let pages = same(vec![option("innodb_doublewrite_pages", "128", SameBecause::Default)]);
+        let pages = same(vec![option("innodb_doublewrite_pages", "128", SameReason::Default)]);
         assert!(
             pages.contains("it is the default; `+innodb_doublewrite_pages=...` for"),
             "{pages}"
@@ -120,7 +120,7 @@ mod tests {
         let jit = same(vec![option(
             "jit",
             "on",
-            SameBecause::NoEffect("no effect, because x".to_owned()),
+            SameReason::NoEffect("no effect, because x".to_owned()),
         )]);
         assert!(jit.contains("`b`: `jit`: no effect, because x; any"), "{jit}");
         assert!(

@@ -33,7 +33,7 @@ pub struct Step {
     /// Text with `?` for parameters and `sbtest` for the table.
     pub sql: String,
     pub postgres: Option<String>,
-    pub table: Table,
+    pub table: TableChoice,
     pub fill: Vec<Fill>,
     /// Consecutive repetitions on the same table, with fresh parameters.
     pub times: u32,
@@ -43,7 +43,7 @@ pub struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Table {
+pub enum TableChoice {
     /// `BEGIN`, `COMMIT`.
     None,
     /// Drawn uniformly, once per event and step.

@@ -138,7 +138,7 @@ fn ends_word(c: char) -> bool {
     c.is_whitespace() || QUOTES.contains(&c)
 }
 
-/// The text with something in place of its secrets. Of secrets that overlap, the first counts.
+/// Replaces the secrets of a text. If secrets overlap, the first one counts.
 fn replaced(text: &str, secrets: Vec<Range<usize>>, instead: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut done = 0;

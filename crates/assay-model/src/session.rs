@@ -261,7 +261,7 @@ fn known(name: &str) -> Option<(usize, KnownSetting)> {
     if let Some((rank, found)) = SPECIAL.iter().enumerate().find(|(_, it)| it.name == name) {
         return Some((rank, *found));
     }
-    let of = |dialect, form| {
+    let setting = |dialect, form| {
         Some((SPECIAL.len(), KnownSetting { name: "", dialect: Some(dialect), form }))
     };
     let is_switch = name.strip_prefix("enable_").is_some_and(|rest| {
@@ -269,9 +269,9 @@ fn known(name: &str) -> Option<(usize, KnownSetting)> {
             && rest.bytes().all(|it| it.is_ascii_lowercase() || it == b'_')
     });
     if MYSQL.binary_search(&name).is_ok() {
-        of(Dialect::MySql, SettingForm::Word)
+        setting(Dialect::MySql, SettingForm::Word)
     } else if is_switch || POSTGRES.binary_search(&name).is_ok() {
-        of(Dialect::Postgres, SettingForm::Text)
+        setting(Dialect::Postgres, SettingForm::Text)
     } else {
         None
     }

@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, BisectPart, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind, Gate,
-    Host, Preset, Priority, Schema, Series, Setup, ShardRun, Slice, SliceId, SliceOutcome,
-    StartFrom, StatementMode, StudyDocuments, SystemSpec, TableForm, TestSet, UserData, WatchPart,
-    words,
+    Artifact, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind, Gate, Host, Preset,
+    Priority, Schema, SearchPart, Series, Setup, ShardRun, Slice, SliceId, SliceOutcome, StartFrom,
+    StatementMode, StudyDocuments, SystemSpec, TableForm, TestSet, UserData, WatchPart, words,
 };
 
 words! {
@@ -140,8 +139,8 @@ pub struct Study {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
     /// The search that it is a part of, if it is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub bisect: Option<BisectPart>,
+    #[serde(rename = "bisect", default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchPart>,
     /// The watch that it belongs to, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch: Option<WatchPart>,
@@ -181,7 +180,7 @@ impl Study {
             statements: StatementMode::Prepared,
             terms: None,
             gate: None,
-            bisect: None,
+            search: None,
             watch: None,
             request: serde_json::Value::Null,
             recipe: String::new(),
@@ -190,11 +189,10 @@ impl Study {
         }
     }
 
-    /// Tables shared by its tests. A study without tests has sysbench's.
+    /// See [`Schema::for_tests`].
     #[must_use]
     pub fn schema(&self) -> &'static Schema {
-        let test = self.cells.first().map(|cell| cell.id.test.definition());
-        test.map_or(&Schema::Sbtest, |test| &test.schema)
+        Schema::for_tests(self.cells.first().map(|cell| cell.id.test))
     }
 
     /// Tables of the measured user workload; `None` for sysbench's tests.
@@ -221,7 +219,7 @@ impl Study {
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Instance {
+pub struct InstanceRecord {
     pub system: usize,
     /// Index into [`StudyRecord::runs`].
     pub run: usize,
@@ -236,7 +234,7 @@ pub struct Instance {
 
 /// A planned block, from which an interrupted study continues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Block {
+pub struct PlannedBlock {
     pub number: u32,
     /// Index into [`StudyRecord::runs`]: the run in which it began.
     pub run: usize,
@@ -323,8 +321,8 @@ pub struct StudyRecord {
     pub data: Vec<DataContent>,
     /// Measuring periods; at least one.
     pub runs: Vec<Run>,
-    pub blocks: Vec<Block>,
-    pub instances: Vec<Instance>,
+    pub blocks: Vec<PlannedBlock>,
+    pub instances: Vec<InstanceRecord>,
     /// In the order measured.
     pub slices: Vec<Slice>,
     /// Empty unless read.
@@ -335,7 +333,7 @@ pub struct StudyRecord {
     pub profiles: Vec<CellProfile>,
     /// Instruction counts, by cell and system. Read separately.
     pub counts: Vec<CellCount>,
-    /// What the work after the study left. Read separately.
+    /// Documents of the work after the study. Read separately.
     #[serde(skip)]
     pub documents: StudyDocuments,
     pub events: Vec<StudyEvent>,

@@ -8,6 +8,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::workload::{Sbtest, WorkloadFacts};
 use crate::{IbenchStep, LuaScript, Script, Tpcc, UserData, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -79,10 +80,13 @@ pub enum Unit {
     IndexedRow,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// A kind of work: its tables and clients. Every kind is also in `definition_of` (`assay-workloads`) and `workload_of`
+/// (`assay-load`), and no other code names one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Schema {
     /// sysbench's `sbtest1` to `sbtest<tables>`, each with the setup's rows.
+    #[default]
     Sbtest,
     #[serde(rename = "own")]
     User(UserData),
@@ -92,6 +96,47 @@ pub enum Schema {
     /// Tables created by a sysbench script, which also determines what its clients send.
     Lua(LuaScript),
     Tpcc(Tpcc),
+}
+
+impl Schema {
+    pub fn facts(&self) -> &dyn WorkloadFacts {
+        match self {
+            Self::Sbtest => &Sbtest,
+            Self::User(data) => data,
+            Self::Ibench(step) => step,
+            Self::Lua(script) => script,
+            Self::Tpcc(tpcc) => tpcc,
+        }
+    }
+
+    /// The work of tests that share their tables, given one of them. Without tests these are sysbench's.
+    pub fn for_tests(test: Option<Test>) -> &'static Self {
+        test.map_or(&Self::Sbtest, |test| &test.0.schema)
+    }
+}
+
+impl From<UserData> for Schema {
+    fn from(data: UserData) -> Self {
+        Self::User(data)
+    }
+}
+
+impl From<IbenchStep> for Schema {
+    fn from(step: IbenchStep) -> Self {
+        Self::Ibench(step)
+    }
+}
+
+impl From<LuaScript> for Schema {
+    fn from(script: LuaScript) -> Self {
+        Self::Lua(script)
+    }
+}
+
+impl From<Tpcc> for Schema {
+    fn from(tpcc: Tpcc) -> Self {
+        Self::Tpcc(tpcc)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

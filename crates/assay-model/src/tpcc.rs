@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{counted, words};
+use crate::limits::tpcc::WAREHOUSES;
+use crate::limits::within;
+use crate::workload::{SEND_PACK, WorkloadFacts};
+use crate::{Setup, counted, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,6 +43,44 @@ impl Tpcc {
         let by = if self.procedures { ", stored procedures" } else { "" };
         let times = if self.thinks { ", with keying and think times" } else { "" };
         format!("TPC-C-like, {warehouses}{by}{times}, not a TPC result")
+    }
+}
+
+impl WorkloadFacts for Tpcc {
+    fn title(&self) -> Option<String> {
+        Some(self.in_words())
+    }
+
+    fn own_rows(&self) -> Option<u64> {
+        Some(self.rows())
+    }
+
+    fn own_bytes(&self) -> Option<u64> {
+        Some(self.loaded_bytes())
+    }
+
+    fn data_in_words(&self, _: Setup) -> String {
+        self.in_words()
+    }
+
+    fn extended_refused(&self) -> Option<&'static str> {
+        Some(
+            "`--suite tpcc` prepares its statements or sends texts; `--db-ps-mode extended` is for scripts of pgbench",
+        )
+    }
+
+    fn irreproducible(&self, test: &str) -> Option<[String; 2]> {
+        Some([
+            format!(
+                "clients of `{test}` decide after each reply what to send next, which sysbench, pgbench and the plain \
+                 client cannot do"
+            ),
+            SEND_PACK.to_owned(),
+        ])
+    }
+
+    fn check_bounds(&self) -> Result<(), String> {
+        within("warehouses", self.warehouses, &WAREHOUSES)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Captured, Dialect, Generator, Scalar, SessionSetting, UserRowsFile};
+use crate::{CapturedValues, Dialect, Generator, Scalar, SessionSetting, UserRowsFile};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -77,18 +77,18 @@ pub struct Transaction {
     pub steps: Vec<UserStep>,
     /// File with the values of [`Generator::Captured`] variables.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub captured: Option<Captured>,
+    pub captured: Option<CapturedValues>,
     /// Session settings for its statements, in the order in which they are set.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub session: Vec<SessionSetting>,
     /// Frequency in the log that it comes from. Not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub logged: Option<Logged>,
+    pub logged: Option<LogShare>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Logged {
+pub struct LogShare {
     pub calls: u64,
     /// Share of the time of all statements, 0 to 1; of all calls if the log has no times.
     pub share: f64,

@@ -1,11 +1,12 @@
 //! Effort of each preset, with the user's changes.
 
 use assay_model::limits::{SLICE_MS, TURNS};
-use assay_model::{Counting, Experiment, Preset, Suite};
+use assay_model::{Counting, Experiment, Preset};
 
 use crate::error::{PlanError, PlanResult};
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, in_range};
 use crate::request::Request;
+use crate::suites::suite_facts;
 use assay_options::duration_text;
 
 pub(crate) struct Effort {
@@ -27,22 +28,16 @@ pub(crate) struct Effort {
     pub(crate) experiment: Experiment,
 }
 
-/// Factor by which slices and turns of transactions with many statements are longer than those of other writes.
-const TRANSACTION: u32 = 5;
-
 pub(crate) fn effort(request: &Request, cpus: u32) -> PlanResult<Effort> {
-    let preset = preset_effort(request.preset, cpus);
-    let preset = match request.suite {
-        Suite::Micro => preset,
-        Suite::Oltp => Effort { clients: sweep(cpus), ..preset },
-        // An event has dozens of statements.
-        Suite::Tpcc if preset.experiment == Experiment::Interleaved => Effort {
-            write_slice_ms: preset.write_slice_ms * TRANSACTION,
-            write_turn_ms: preset.write_turn_ms * TRANSACTION,
-            ..preset
-        },
-        Suite::Tpcc => preset,
-    };
+    let suite = suite_facts(request.suite);
+    let mut preset = preset_effort(request.preset, cpus);
+    if suite.sweeps_clients {
+        preset.clients = sweep(cpus);
+    }
+    if preset.experiment == Experiment::Interleaved {
+        preset.write_slice_ms *= suite.write_factor;
+        preset.write_turn_ms *= suite.write_factor;
+    }
     for (option, seconds) in [
         ("--slice", request.slice_s),
         ("--write-slice", request.write_slice_s),

@@ -18,7 +18,7 @@ pub struct MachineFacts {
     pub memory_mb: u64,
     /// Free space for the data directories, MB.
     pub disk_mb: u64,
-    /// Whether servers and clients may run at real-time priority; `None` if nobody looked.
+    /// Whether servers and clients may run at real-time priority; `None` if unknown.
     pub realtime: Option<RealtimeAccess>,
 }
 
@@ -180,11 +180,11 @@ pub fn notes_on_logs(systems: &[&SystemSpec]) -> Vec<String> {
 
 /// Fixed-size logs and files from a system's options, MB; `None` without any.
 fn logs_mb(spec: &SystemSpec) -> Option<u64> {
-    let of = |option: &str, unit: u64| bytes(asked(spec, option)?, unit).map(|bytes| bytes >> 20);
+    let mb = |option: &str, unit: u64| bytes(asked(spec, option)?, unit).map(|bytes| bytes >> 20);
     match spec.product.dialect() {
         Dialect::Postgres => {
             // Numbers without a unit are MB.
-            let sizes = ["min_wal_size", "wal_keep_size"].map(|option| of(option, 1 << 20));
+            let sizes = ["min_wal_size", "wal_keep_size"].map(|option| mb(option, 1 << 20));
             sizes.into_iter().flatten().reduce(u64::saturating_add)
         }
         Dialect::MySql => {
@@ -192,8 +192,8 @@ fn logs_mb(spec: &SystemSpec) -> Option<u64> {
             let usual = spec.product.facts().log_files;
             let files = asked(spec, "innodb_log_files_in_group").and_then(|it| it.parse().ok());
             let files: u64 = files.filter(|_| usual.is_some()).or(usual).unwrap_or(1);
-            let logs = of("innodb_log_file_size", 1).map(|mb| mb.saturating_mul(files));
-            let logs = of("innodb_redo_log_capacity", 1).or(logs);
+            let logs = mb("innodb_log_file_size", 1).map(|mb| mb.saturating_mul(files));
+            let logs = mb("innodb_redo_log_capacity", 1).or(logs);
             let spaces = ["innodb_data_file_path", "innodb_temp_data_file_path"]
                 .map(|option| asked(spec, option).map(files_mb));
             logs.into_iter().chain(spaces.into_iter().flatten()).reduce(u64::saturating_add)

@@ -11,7 +11,7 @@ use regex_lite::Regex;
 const DEPTH_MAX: usize = 10;
 
 /// Regular expression that matches a whole text, or why the pattern is malformed.
-pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
+pub fn regex(pattern: &str) -> Result<Regex, String> {
     let mut regex = String::from("^");
     let mut depth = 0_usize;
     let mut rest = pattern.chars().peekable();

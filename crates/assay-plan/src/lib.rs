@@ -2,15 +2,14 @@
 //!
 //! Pure: no clock, no files, no unseeded randomness.
 
-mod claims;
 mod common_option;
 mod config_file;
-mod document;
+pub mod document;
 mod effort;
 mod error;
 mod fits;
 mod gate;
-mod glob;
+pub mod glob;
 mod insert_bench;
 mod limits;
 mod memory;
@@ -27,6 +26,7 @@ mod shards;
 mod size;
 mod study;
 mod study_file;
+mod suites;
 mod system_name;
 mod tests_glob;
 mod url;
@@ -35,7 +35,6 @@ mod workload;
 pub use assay_options::{
     duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,
 };
-pub use claims::{ClaimFile, ClaimPart, PublishedClaim, read_claims};
 pub use common_option::{CommonOption, common_file, config_place, without_places};
 pub use config_file::{
     ConfigFault, ConfigLine, ScopedLine, common_options, config_lines, lines_for, places_of,
@@ -64,7 +63,8 @@ pub use sequence::{SequenceStep, sequence};
 pub use shards::{ShardPart, shard, shards};
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
 pub use study::request_of;
-pub use study_file::{WatchRequest, read_study, read_watch, shell_quoted, write_study};
+pub use study_file::{SubjectTable, read_study, read_subject, shell_quoted, write_study};
+pub use suites::{SuiteFacts, SuiteOptions, suite_facts};
 pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{is_script, name_matcher, select_of, select_tests};
 pub use url::{ServerPlace, ServerUrl, parse_url};

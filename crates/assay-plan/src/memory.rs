@@ -114,8 +114,8 @@ fn scaled(mut request: Request, place: ServerRoom) -> PlanResult<Request> {
         .collect::<PlanResult<_>>()?;
     let mut all: Vec<Vec<(Product, &str, &str)>> = Vec::new();
     for product in Product::ALL {
-        let of = common.iter().filter(|it| it.product == product);
-        all.push(of.map(|it| (product, it.name.as_str(), it.value.as_str())).collect());
+        let options = common.iter().filter(|it| it.product == product);
+        all.push(options.map(|it| (product, it.name.as_str(), it.value.as_str())).collect());
     }
     for (system, &product) in request.systems.iter().zip(&products) {
         let of_file = system.options.iter().filter(|(name, _)| system.of_file.contains(name));

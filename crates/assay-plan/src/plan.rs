@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use assay_model::{
     CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, PlannedCell, Priority,
-    Schema, Setup, StatementMode, Study, Suite, SystemSpec, Test, UserData, UserStep,
+    Schema, Setup, StatementMode, Study, SystemSpec, Test, UserData, UserStep,
 };
 use assay_terms::Terms;
 
@@ -24,6 +24,7 @@ use crate::request::{Request, SetupRequest};
 use crate::scheduling::{CellScheduling, pins_connections};
 use crate::size::Footprint;
 use crate::study::study_of;
+use crate::suites::suite_facts;
 use crate::tests_glob::select_of;
 
 pub fn plan(request: &Request, machine: MachineFacts) -> PlanResult<StudyPlan> {
@@ -73,7 +74,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
     let fewer = "use fewer client counts in `--clients` or fewer tests in `--tests`";
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
-    let schema = tests.first().map_or(&Schema::Sbtest, |test| &test.definition().schema);
+    let schema = Schema::for_tests(tests.first().copied());
     let setups = setups_of(schema, &tests, request, &effort, setups, &systems)?;
     check_running(&systems, effort.experiment, request.placement)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
@@ -86,7 +87,10 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
     let footprint = Footprint::of(&setups, schema, terms).counting(request.count);
-    check_room(&footprint, schema, &specs, effort.experiment, machine)?;
+    // The number of rows of a workload is no option.
+    let has_option = schema.facts().has_rows_option();
+    check_machine(&footprint, &specs, effort.experiment, machine)
+        .map_err(|error| if has_option { error } else { error.whatever_rows() })?;
 
     // A server shared with others is not pinned, so the other servers are not pinned either.
     let is_attached = systems.iter().any(|system| system.url.is_some());
@@ -123,14 +127,9 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
 
 fn check_suite(request: &Request, effort: &Effort) -> PlanResult<()> {
     let is_published = effort.experiment == Experiment::Sequential;
-    let is_tpcc = request.suite == Suite::Tpcc;
-    let has_size = |it: &SetupRequest| it.tables.is_some() || it.rows.is_some();
-    let conflict = if is_tpcc && request.setups.iter().any(has_size) {
-        "the number of warehouses decides the tables of `--suite tpcc` and their rows, not `--tables` or `--rows`"
-    } else if is_tpcc && request.check {
-        "`--check` works only on sysbench's tables; those of `--suite tpcc` are checked in any case"
-    } else if request.suite != Suite::Micro && is_published {
-        "preset `published` runs only microbenchmarks"
+    let suite = suite_facts(request.suite);
+    let conflict = if let Some(why) = (suite.refused)(request, is_published) {
+        why
     } else if request.check && is_published {
         "`--check` does not work with preset `published`"
     } else if request.count != Counting::None && is_published {
@@ -258,7 +257,7 @@ fn setups_of(
     if facts.name().is_some() {
         refuse_shipped_options(request, effort)?;
     }
-    if let Schema::User(data) = schema {
+    if let Some(data) = tests.first().and_then(|test| test.user_data()) {
         check_tables(data, tests, systems)?;
     }
     if let Some(why) = facts.extended_refused()
@@ -270,18 +269,6 @@ fn setups_of(
         Some(rows) => with_rows(&setups, rows),
         None => setups,
     })
-}
-
-fn check_room(
-    footprint: &Footprint,
-    schema: &Schema,
-    systems: &[&SystemSpec],
-    experiment: Experiment,
-    machine: MachineFacts,
-) -> PlanResult<()> {
-    let checked = check_machine(footprint, systems, experiment, machine);
-    // The number of rows of a workload is no option.
-    checked.map_err(|error| if *schema == Schema::Sbtest { error } else { error.whatever_rows() })
 }
 
 fn refuse_shipped_options(request: &Request, effort: &Effort) -> PlanResult<()> {

@@ -1,6 +1,6 @@
 //! Tests of requests and their plans.
 
-use assay_model::{COUNT_THRESHOLD, Preset};
+use assay_model::{COUNT_THRESHOLD, Preset, Suite};
 use assay_workloads::OltpOptions;
 
 use super::*;

@@ -8,13 +8,13 @@ use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
 use assay_model::{
     COUNT_THRESHOLD, Counting, CpuPlacement, Preset, Priority, Profiling, ScaledSizes,
-    StatementMode, Suite, Test, TestSet, Words as _,
+    StatementMode, Suite, TestSet, Words as _,
 };
 use assay_options::{
     client_counts, count, parse_budget_s, parse_duration_s, parse_percent, switch, whole,
     whole_seconds, word,
 };
-use assay_workloads::{OltpOptions, TpccOptions, oltp_tests, tests_of, tpcc_tests};
+use assay_workloads::{OltpOptions, TpccOptions};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
@@ -75,7 +75,6 @@ pub struct Request {
     /// `a.sql@3,b.sql`; `tpcb-like`, `simple-update` and `select-only` are those that come with it.
     #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = WORKLOAD)]
     #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "check"])]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workload: Vec<String>,
 
     /// Scale factor of the tables of pgbench scripts [default: 1]
@@ -86,23 +85,19 @@ pub struct Request {
     /// Define a variable for pgbench scripts
     #[arg(long, short = 'D', value_name = "NAME=VALUE", value_parser = script_variable)]
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub define: Vec<String>,
 
     /// Options of the Lua script, such as `--tables=4`.
     #[arg(skip)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub script_options: Vec<String>,
 
     /// Let the Lua script use files outside of its directory and run programs
     #[arg(long, help_heading = WORKLOAD, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub allow_script_io: bool,
 
     /// Collection of tests
     #[arg(long, value_parser = word::<Suite>(), default_value = Suite::default().word())]
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub suite: Suite,
 
     /// Published selection of microbenchmarks, or every one (`all`)
@@ -112,7 +107,6 @@ pub struct Request {
 
     /// Run only the tests whose names match
     #[arg(long, value_name = "GLOB,...", value_delimiter = ',')]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<String>,
 
     /// Time limit of the study, such as `10m` [default: by preset]
@@ -138,7 +132,6 @@ pub struct Request {
     /// Check on every fresh instance that the tables hold the loaded rows and that all systems return correct answers
     /// to ten events of each test that reads
     #[arg(long, help_heading = WORKLOAD, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub check: bool,
 
     /// Sample where the servers spend their CPU time, and what they wait for
@@ -147,7 +140,6 @@ pub struct Request {
     #[arg(long, value_name = "TESTS", value_parser = word::<Profiling>(), hide_default_value = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_value = Profiling::default().word())]
     #[arg(default_missing_value = Profiling::Changed.word())]
-    #[serde(skip_serializing_if = "is_default")]
     pub profile: Profiling,
 
     /// Count the instructions that operations take, after the study
@@ -156,7 +148,6 @@ pub struct Request {
     #[arg(long, value_name = "WHEN", value_parser = word::<Counting>(), hide_default_value = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_value = Counting::default().word())]
     #[arg(default_missing_value = Counting::After.word(), hide_possible_values = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub count: Counting,
 
     /// After the study, run the tests that changed for this long on each system, such as `10m`
@@ -184,7 +175,6 @@ pub struct Request {
     #[arg(long = "db-ps-mode", visible_alias = "protocol", short = 'M', value_name = "MODE")]
     #[arg(value_parser = ps_mode(), default_value = "auto")]
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub statements: StatementMode,
 
     /// Measured time of every slice, such as `100ms` [default: by preset and test]
@@ -220,7 +210,6 @@ pub struct Request {
     /// Where products differ: `mysql=my.cnf,postgres=postgresql.conf`. What sets a server's place or identity is left
     /// out, and so is what a version does not know; both are listed.
     #[arg(long, value_name = "FILE", value_delimiter = ',', help_heading = SERVERS)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<String>,
 
     /// Divide the sizes of `--config` by one number, so that the servers fit into the memory of this machine, or into a
@@ -233,16 +222,14 @@ pub struct Request {
     /// Option of a config file for all systems of a product, such as `mysql: innodb_io_capacity=300`
     #[arg(long = "config-option", value_name = "PRODUCT: NAME=VALUE", value_parser = common_option)]
     #[arg(hide = true, help_heading = SERVERS)]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub config_options: Vec<String>,
 
-    /// What became of the sizes of config files, until the study begins.
+    /// The scaled sizes of config files, until the study begins.
     #[serde(skip)]
     #[arg(skip)]
     pub scaled: Option<ScaledSizes>,
 
     /// The name of the terms that servers are started on.
-    #[serde(skip_serializing_if = "is_usual_terms")]
     #[arg(skip)]
     pub terms: String,
 
@@ -251,12 +238,10 @@ pub struct Request {
     pub source: Option<String>,
 
     /// Whether only what is in the cache is used.
-    #[serde(skip_serializing_if = "is_default")]
     #[arg(skip)]
     pub offline: bool,
 
     /// Whether expired package indexes are accepted.
-    #[serde(skip_serializing_if = "is_default")]
     #[arg(skip)]
     pub accept_expired_index: bool,
 }
@@ -303,14 +288,6 @@ pub fn parse_share(text: &str) -> Result<f64, assay_options::OptionError> {
     if text.trim() == "100%" { Ok(1.0) } else { parse_percent(text) }
 }
 
-fn is_usual_terms(name: &String) -> bool {
-    name == assay_terms::DEFAULT
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 impl Request {
     pub fn of_systems(systems: &[String]) -> Self {
         Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
@@ -325,14 +302,6 @@ impl Request {
     pub fn script_options(&self) -> ScriptOptions {
         ScriptOptions { scale: self.scale, define: self.define.clone() }
     }
-
-    pub fn shipped_tests(&self) -> Vec<Test> {
-        match self.suite {
-            Suite::Micro => tests_of(self.set),
-            Suite::Oltp => oltp_tests(&self.oltp),
-            Suite::Tpcc => tpcc_tests(&self.tpcc),
-        }
-    }
 }
 
 /// The Insert Benchmark as the user asked for it; `None` where the preset decides.
@@ -343,7 +312,6 @@ pub struct InsertBenchRequest {
     /// Rows that each client inserts in l.i0, l.i1 and l.i2, such as `10M,4M,400k` [default: by preset]
     #[arg(long, value_name = "X,Y,Z", value_delimiter = ',', allow_negative_numbers = true)]
     #[arg(value_parser = count(ROWS))]
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rows: Vec<u32>,
 
     /// Number of clients, each with a table of its own [default: 1]
@@ -357,12 +325,10 @@ pub struct InsertBenchRequest {
 
     /// Use tables that are larger than the servers' cache
     #[arg(long)]
-    #[serde(skip_serializing_if = "is_default")]
     pub io_bound: bool,
 
     /// Let all clients share one table; nothing is deleted then
     #[arg(long, help_heading = TABLES_OF_BENCH, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub shared_table: bool,
 
     /// Number of secondary indexes, 0 to 3 [default: 3]
@@ -372,7 +338,6 @@ pub struct InsertBenchRequest {
 
     /// Create the secondary indexes with the tables, not after l.i0
     #[arg(long, help_heading = TABLES_OF_BENCH, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub indexes_first: bool,
 
     /// Number of range partitions of each table [default: none]
@@ -392,7 +357,6 @@ pub struct InsertBenchRequest {
 
     /// Send queries to Postgres as text instead of preparing them
     #[arg(long, hide_short_help = true)]
-    #[serde(skip_serializing_if = "is_default")]
     pub unprepared: bool,
 
     /// How often to carry out all steps, each time on fresh instances [default: 1]

@@ -66,8 +66,7 @@ impl Footprint {
             false => setup.rows.into(),
         };
         let bytes = u64::from(setup.clients).saturating_mul(of_client) * IBENCH_ROW_BYTES;
-        let setups = alike(&[setup], bytes);
-        let usual = Self::of(&setups, &Schema::Sbtest, terms);
+        let usual = Self::of(&alike(&[setup], bytes), &Schema::default(), terms);
         Some(Self { exceeds_cache: tables.exceed_cache, has_templates: false, ..usual })
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
         statements: request.statements,
         terms: Some(request.terms.clone()),
         gate: None,
-        bisect: None,
+        search: None,
         watch: None,
         request: request.to_json(),
         recipe: write_study(request),
@@ -66,15 +66,9 @@ struct StoredRequest {
 impl Request {
     /// The value that a ledger keeps.
     fn to_json(&self) -> serde_json::Value {
-        let stored = StoredRequest {
-            options: self.clone(),
-            systems: self.systems.clone(),
-            setups: self.setups.clone(),
-            gate: self.gate.clone(),
-            insert_bench: self.insert_bench.clone(),
-            oltp: self.oltp.clone(),
-            tpcc: self.tpcc.clone(),
-        };
+        let options = self.clone();
+        let Self { systems, setups, gate, insert_bench, oltp, tpcc, .. } = self.clone();
+        let stored = StoredRequest { options, systems, setups, gate, insert_bench, oltp, tpcc };
         serde_json::to_value(stored).expect("numbers, texts and lists of them are JSON")
     }
 }

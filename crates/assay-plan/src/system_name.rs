@@ -275,7 +275,7 @@ fn system_hint(name: &str) -> Option<String> {
         ));
     }
     let known = Product::named(&lower);
-    // A path in place of the version. A `/` with only an engine after it is not a path.
+    // A path instead of the version. A `/` with only an engine after it is not a path.
     let path = rest.strip_prefix('@').filter(|it| it.starts_with(['/', '.']));
     let is_engine = |it: &str| ["/innodb", "/rocksdb", "/heap"].contains(&it);
     if let (Some(product), Some(path)) = (known, path.filter(|it| !is_engine(it))) {

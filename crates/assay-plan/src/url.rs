@@ -78,7 +78,7 @@ fn directory_and_port(socket: &Path) -> Option<(&str, u16)> {
 const WORD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const PATH: &AsciiSet = &WORD.remove(b'/');
 
-/// Reads the URL of a running server. Errors do not show it: what cannot be read may have a password anywhere.
+/// Reads the URL of a running server. Errors do not show it: an unreadable address may have a password anywhere.
 pub fn parse_url(text: &str) -> PlanResult<ServerUrl> {
     read(text).map_err(|why| PlanError::Url { why })
 }

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::sync::Barrier;
 use std::time::Instant;
 
-use assay_probe::{ProbeConfig, UsageProbe, WatchedServer};
+use assay_probe::{ProbeConfig, ProbedServer, UsageProbe};
 use rustix::io::pread;
 use rustix::process::getpid;
 use rustix::thread::gettid;
@@ -35,7 +35,7 @@ fn measure() -> Result<(), Box<dyn Error>> {
     };
     let mut probe = UsageProbe::new(ProbeConfig {
         client_tids: vec![gettid().as_raw_nonzero().get()],
-        server: Some(WatchedServer {
+        server: Some(ProbedServer {
             pid: server_pid,
             connection_tids: None,
             data_dir: std::env::current_dir()?,

@@ -31,7 +31,7 @@ struct CensusEntry {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Busy {
+pub struct ProcessLoad {
     /// As the kernel has it: at most 15 bytes.
     pub name: String,
     pub pid: i32,
@@ -39,8 +39,8 @@ pub struct Busy {
     pub cpus: f64,
 }
 
-impl From<Busy> for BusyProcess {
-    fn from(busy: Busy) -> Self {
+impl From<ProcessLoad> for BusyProcess {
+    fn from(busy: ProcessLoad) -> Self {
         Self { name: busy.name, pid: busy.pid, cpu_percent: (100.0 * busy.cpus).round() as u32 }
     }
 }
@@ -61,7 +61,7 @@ impl ProcessCensus {
 
     /// Processes that used the CPU since `earlier`, busiest first, without the processes `ours` and their descendants.
     /// A process that started and ended in between is counted under the name of its parent.
-    pub fn busiest_since(&self, earlier: &Self, ours: &[i32]) -> Vec<Busy> {
+    pub fn busiest_since(&self, earlier: &Self, ours: &[i32]) -> Vec<ProcessLoad> {
         let ours = self.with_descendants(ours);
         // Ticks of all processes of a name, and those of the busiest one with its id.
         let mut by_name: BTreeMap<&str, (u64, (u64, i32))> = BTreeMap::new();
@@ -76,10 +76,10 @@ impl ProcessCensus {
         let ticks = seconds * rustix::param::clock_ticks_per_second() as f64;
         // Processes are read one after the other, so a sum may be slightly larger than the elapsed time.
         let cpus_max = f64::from(online_cpus());
-        let mut busy: Vec<Busy> = by_name
+        let mut busy: Vec<ProcessLoad> = by_name
             .into_iter()
             .filter(|(_, (used, _))| *used > 0 && ticks > 0.0)
-            .map(|(name, (used, (_, pid)))| Busy {
+            .map(|(name, (used, (_, pid)))| ProcessLoad {
                 name: name.to_owned(),
                 pid,
                 cpus: (used as f64 / ticks).min(cpus_max),
@@ -197,7 +197,7 @@ mod tests {
             &[(1, 0, "init", 70 * hz), (2, 1, "bash", 5 + 1 + 900 * hz), (6, 2, "cc", hz)],
         );
         let busy = after.busiest_since(&before, &[]);
-        assert_eq!(busy, [Busy { name: "cc".to_owned(), pid: 6, cpus: 0.5 }]);
+        assert_eq!(busy, [ProcessLoad { name: "cc".to_owned(), pid: 6, cpus: 0.5 }]);
     }
 
     #[test]

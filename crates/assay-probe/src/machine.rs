@@ -24,9 +24,9 @@ const NAMES: [&str; 3] = ["busy_ns", "steal_ns", "context_switches"];
 
 /// Since boot.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Reading([u64; NAMES.len()]);
+pub(crate) struct MachineCounters([u64; NAMES.len()]);
 
-impl Reading {
+impl MachineCounters {
     pub(crate) fn busy_ns(&self) -> u64 {
         let [busy_ns, ..] = self.0;
         busy_ns
@@ -85,7 +85,7 @@ impl MachineFiles {
         }
     }
 
-    pub(crate) fn read(&self, buffer: &mut Buffer) -> ProbeResult<Reading> {
+    pub(crate) fn read(&self, buffer: &mut Buffer) -> ProbeResult<MachineCounters> {
         let counts = self.stat.read(buffer, "CPU times and context switches", |text| {
             let ticks = parse_cpu_line(text)?;
             let tick_ns = self.tick_ns;
@@ -96,7 +96,7 @@ impl MachineFiles {
             let busy_ns = usage.read(buffer, "number", |text| numbers(text).next()?)?;
             counts = [busy_ns.unwrap_or(counts[0]), counts[1], counts[2]];
         }
-        Ok(Reading(counts))
+        Ok(MachineCounters(counts))
     }
 
     pub(crate) fn read_device(&self, buffer: &mut Buffer) -> ProbeResult<Option<DeviceStatistics>> {

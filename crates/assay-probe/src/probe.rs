@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::device::{DeviceCounters, DeviceStatistics};
 use crate::file::{Buffer, add, named, since};
 use crate::instructions::{self, InstructionReading, ServerInstructions};
-use crate::machine::{MachineFiles, Reading};
+use crate::machine::{MachineCounters, MachineFiles};
 use crate::processor::counts_instructions;
 use crate::task::{DISK_WAIT, NAMES, Task, TaskCounts, TaskState};
 use crate::tree::{ProcessTree, TreeCounts};
@@ -22,11 +22,11 @@ pub struct ProbeConfig {
     pub client_tids: Vec<i32>,
     /// `None` if its processes are on another machine or not readable: then its counters, other processes' CPU, and the
     /// device that holds its data are unknown.
-    pub server: Option<WatchedServer>,
+    pub server: Option<ProbedServer>,
 }
 
 #[derive(Debug, Clone)]
-pub struct WatchedServer {
+pub struct ProbedServer {
     /// Root of its process tree; the probe finds its descendants.
     pub pid: i32,
     /// Kernel ids of the threads (or backend processes) that serve the measured connections. `None` if the server does
@@ -67,7 +67,7 @@ pub struct Snapshot {
     own_cpu_ns: u64,
     server: Option<TreeCounts>,
     instructions: Option<InstructionReading>,
-    machine: Reading,
+    machine: MachineCounters,
     accounting: Accounting,
     accounts_disk_wait: bool,
     cpus: u32,
@@ -75,7 +75,7 @@ pub struct Snapshot {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Usage {
-    /// Of the client threads, of the server's process tree if it is watched, and of the machine.
+    /// Of the client threads, of the server's process tree if it is probed, and of the machine.
     pub counters: Counters,
     pub interval: SliceInterval,
 }
@@ -87,7 +87,7 @@ const OPENED_MAX: u32 = 5;
 const OTHER: &str = "host_other_ns";
 
 impl Usage {
-    /// CPU time of the server; `None` if it is not watched.
+    /// CPU time of the server; `None` if it is not probed.
     pub fn server_ns(&self) -> Option<u64> {
         let counters = &self.counters;
         Some(counters.get("connection_cpu_ns")? + counters.get("background_cpu_ns")?)
@@ -127,7 +127,7 @@ impl UsageProbe {
             .collect::<Result<_, _>>()?;
         let data_dir = config.server.as_ref().map(|server| server.data_dir.clone());
         let open_tree =
-            |server: WatchedServer| ProcessTree::open(server.pid, server.connection_tids);
+            |server: ProbedServer| ProcessTree::open(server.pid, server.connection_tids);
         let mut probe = Self {
             clients,
             server: config.server.map(open_tree).transpose()?,
@@ -308,7 +308,7 @@ mod tests {
         run("here");
         let pid = i32::try_from(shell.id()).unwrap();
         let data_dir = std::env::current_dir().unwrap();
-        let server = WatchedServer { pid, connection_tids: None, data_dir };
+        let server = ProbedServer { pid, connection_tids: None, data_dir };
         let config = ProbeConfig { client_tids: Vec::new(), server: Some(server) };
         let mut probe = UsageProbe::new(config).unwrap();
         probe.count(Software::TASK_CLOCK).unwrap();

@@ -1,4 +1,5 @@
-//! Briefly sets the clock of the machine during a measurement.
+//! Briefly sets the clock of the machine during a measurement. A program of its own, which CI runs when no other test
+//! runs.
 
 use assay_model::Trouble;
 use assay_probe::{ProbeConfig, UsageProbe};

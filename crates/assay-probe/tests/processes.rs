@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 
 use assay_model::{Counters, Hint};
-use assay_probe::{ProbeConfig, UsageProbe, UsageProbeError, WatchedServer};
+use assay_probe::{ProbeConfig, ProbedServer, UsageProbe, UsageProbeError};
 use rustix::thread::gettid;
 
 /// A shell that executes commands line by line. Dropping it kills it and everything that it has started.
@@ -59,7 +59,7 @@ const WORK: &str = "for ((i = 0; i < 30000; i++)); do :; done";
 fn config(server_pid: i32, data_dir: &Path) -> ProbeConfig {
     ProbeConfig {
         client_tids: vec![gettid().as_raw_nonzero().get()],
-        server: Some(WatchedServer {
+        server: Some(ProbedServer {
             pid: server_pid,
             connection_tids: None,
             data_dir: data_dir.to_owned(),
@@ -69,7 +69,7 @@ fn config(server_pid: i32, data_dir: &Path) -> ProbeConfig {
 
 fn serving(pid: i32, tids: Vec<i32>) -> ProbeConfig {
     let connection_tids = Some(tids);
-    let server = WatchedServer { pid, connection_tids, data_dir: here() };
+    let server = ProbedServer { pid, connection_tids, data_dir: here() };
     ProbeConfig { server: Some(server), ..config(pid, &here()) }
 }
 

@@ -165,9 +165,9 @@ mod tests {
         format!("{length}{rest}").into_bytes()
     }
 
-    struct Counted<'a, R>(R, &'a Cell<u64>);
+    struct CountingReader<'a, R>(R, &'a Cell<u64>);
 
-    impl<R: Read> Read for Counted<'_, R> {
+    impl<R: Read> Read for CountingReader<'_, R> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let read = self.0.read(buffer)?;
             self.1.set(self.1.get() + read as u64);
@@ -187,7 +187,7 @@ mod tests {
             let head = header(kind, "extension", 1 << 29);
             let read = Cell::new(0);
             let stream = head.as_slice().chain(io::repeat(b'a').take(1 << 29));
-            let error = unpack(Counted(stream, &read)).unwrap_err();
+            let error = unpack(CountingReader(stream, &read)).unwrap_err();
             assert!(error.to_string().contains("longer than"), "{error}");
             assert!(read.get() < 1 << 20, "{} bytes were read", read.get());
         }
@@ -207,7 +207,7 @@ mod tests {
         let read = Cell::new(0);
         let endless = std::iter::repeat_n(part, 1 << 16).flatten().collect::<Vec<_>>();
         let stream = sparse.as_bytes().chain(endless.as_slice());
-        let error = unpack(Counted(stream, &read)).unwrap_err();
+        let error = unpack(CountingReader(stream, &read)).unwrap_err();
         assert!(error.to_string().contains("special file"), "{error}");
         assert!(read.get() < 1 << 16, "{} bytes were read", read.get());
     }

@@ -229,8 +229,8 @@ impl Store {
 }
 
 pub(crate) fn lock_file(path: &Path, waiting: impl FnOnce()) -> Result<fs::File> {
-    // Readable too: programs that hold the lock have it as their input. Only its owner may open it: whoever can
-    // read a file can lock it for as long as they like.
+    // Readable too: programs that hold the lock have it as their input. Only its owner may open it: every user
+    // who can read a file can lock it for any time.
     let file = fs::OpenOptions::new()
         .read(true)
         .write(true)
@@ -326,13 +326,13 @@ pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
 /// Rejects duplicate names.
 fn parsed(text: &[u8]) -> serde_json::Result<BTreeMap<String, String>> {
     let mut reader = serde_json::Deserializer::from_slice(text);
-    let all = reader.deserialize_map(Once)?;
+    let all = reader.deserialize_map(UniqueNames)?;
     reader.end().map(|()| all)
 }
 
-struct Once;
+struct UniqueNames;
 
-impl<'de> Visitor<'de> for Once {
+impl<'de> Visitor<'de> for UniqueNames {
     type Value = BTreeMap<String, String>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use assay_model::{Estimate, Product, PublishedGroup, Setup, StudyRecord, counted, labels};
 use assay_svg::Paper;
 use assay_verdict::{BesideStudy, GroupBeside, Judgement, PairBeside, StudyAgreement, TestBeside};
-use serde::Serialize;
 
-use crate::charts::{ChartFile, Place, noted, scatter, stem};
-use crate::data::number::{Interval, Number};
+use crate::charts::{ChartFile, noted, scatter, stem};
+use crate::data::value::JsonValue;
 use crate::data::{csv, json};
 use crate::document::{Block, Column, Fold, Heading, PageDocument, Row, Section, Table, Wish};
 use crate::page::{Page, PageContent};
@@ -39,7 +38,7 @@ impl PageContent for Beside<'_> {
     fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
         let (ours, theirs) = (&self.ours.study.id, &self.theirs.study.id);
         let mut blocks = vec![Block::Lines(prose(self))];
-        blocks.push(Block::Images(wish.images.at(&Place::Elsewhere)));
+        blocks.push(wish.charts());
         blocks.extend(self.pairs.iter().map(|pair| section(pair, has_several(self), wish)));
         blocks.push(Block::Break);
         blocks.push(Block::Lines(vec![
@@ -396,130 +395,88 @@ fn chart(pair: &BesidePair) -> ChartFile {
     })
 }
 
-#[derive(Serialize)]
-struct BesideDocument<'a> {
-    ours: &'a str,
-    theirs: &'a str,
-    differences: &'a [String],
-    pairs: Vec<BesidePairRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct BesidePairRow<'a> {
-    base: &'a str,
-    system: &'a str,
-    their_base: &'a str,
-    their_system: &'a str,
-    /// Of the logarithms of relative QPS.
-    correlation: Option<Interval>,
-    /// Root mean square of the logarithm of the quotient.
-    rms_log: Number,
-    agrees: usize,
-    differs: usize,
-    /// Tests whose intervals are too wide for a disagreement.
-    too_wide: usize,
-    unknown: usize,
-    tests: Vec<BesideTestRow<'a>>,
-    groups: Vec<BesideGroupRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct BesideTestRow<'a> {
-    test: &'a str,
-    group: &'a str,
-    #[serde(flatten)]
-    setup: Setup,
-    rqps: Interval,
-    their_rqps: Interval,
-    /// `rqps` divided by `their_rqps`.
-    quotient: Interval,
-    agreement: &'static str,
-}
-
-#[derive(Serialize)]
-struct BesideGroupRow<'a> {
-    group: &'a str,
-    #[serde(flatten)]
-    setup: Setup,
-    n: u32,
-    median: Number,
-    min: Number,
-    max: Number,
-    their_median: Number,
-    their_min: Number,
-    their_max: Number,
-}
-
-fn document<'a>(beside: &'a Beside<'a>) -> BesideDocument<'a> {
-    let name = |record: &'a StudyRecord, index: usize| record.systems[index].name.as_str();
-    let pair = |pair: &'a BesidePair<'a>| {
+fn document(beside: &Beside) -> JsonValue {
+    let pair = |pair: &BesidePair| {
         let found = &pair.found;
         let count = |kind| found.tests.iter().filter(|test| test.agreement == kind).count();
-        BesidePairRow {
-            base: name(beside.ours, found.ours[0]),
-            system: name(beside.ours, found.ours[1]),
-            their_base: name(beside.theirs, found.theirs[0]),
-            their_system: name(beside.theirs, found.theirs[1]),
-            correlation: found.correlation.map(Into::into),
-            rms_log: Number(found.rms),
-            agrees: count(StudyAgreement::Agrees),
-            differs: count(StudyAgreement::Differs),
-            too_wide: count(StudyAgreement::TooWide),
-            unknown: count(StudyAgreement::Unknown),
-            tests: found.tests.iter().map(test_row).collect(),
-            groups: (found.groups.iter())
-                .map(|it| BesideGroupRow {
-                    group: &it.group.word,
-                    setup: it.setup,
-                    n: it.tests,
-                    median: it.ours.into(),
-                    min: it.our_range[0].into(),
-                    max: it.our_range[1].into(),
-                    their_median: it.theirs.into(),
-                    their_min: it.their_range[0].into(),
-                    their_max: it.their_range[1].into(),
-                })
-                .collect(),
-        }
+        let test = |test: &TestBeside| JsonValue::Fields(test_fields(test).into());
+        let mut fields = Vec::from(system_fields(beside, found));
+        fields.extend([
+            // Of the logarithms of relative QPS.
+            ("correlation", JsonValue::from(found.correlation)),
+            // Root mean square of the logarithm of the quotient.
+            ("rms_log", found.rms.into()),
+            ("agrees", count(StudyAgreement::Agrees).into()),
+            ("differs", count(StudyAgreement::Differs).into()),
+            // Tests whose intervals are too wide for a disagreement.
+            ("too_wide", count(StudyAgreement::TooWide).into()),
+            ("unknown", count(StudyAgreement::Unknown).into()),
+            ("tests", found.tests.iter().map(test).collect()),
+            ("groups", found.groups.iter().map(group_row).collect()),
+        ]);
+        JsonValue::Fields(fields)
     };
-    BesideDocument {
-        ours: &beside.ours.study.id,
-        theirs: &beside.theirs.study.id,
-        differences: &beside.differences,
-        pairs: beside.pairs.iter().map(pair).collect(),
-    }
+    JsonValue::object([
+        ("ours", beside.ours.study.id.as_str().into()),
+        ("theirs", beside.theirs.study.id.as_str().into()),
+        ("differences", beside.differences.iter().map(String::as_str).collect()),
+        ("pairs", beside.pairs.iter().map(pair).collect()),
+    ])
 }
 
-fn test_row(test: &TestBeside) -> BesideTestRow<'_> {
-    BesideTestRow {
-        test: test.cell.test.name(),
-        group: &test.group.word,
-        setup: test.cell.setup,
-        rqps: test.ours.into(),
-        their_rqps: test.theirs.into(),
-        quotient: test.quotient.into(),
-        agreement: word(test.agreement),
-    }
+fn system_fields(beside: &Beside, found: &PairBeside) -> [(&'static str, JsonValue); 4] {
+    let name = |study: &StudyRecord, system: usize| study.systems[system].name.as_str().into();
+    [
+        ("base", name(beside.ours, found.ours[0])),
+        ("system", name(beside.ours, found.ours[1])),
+        ("their_base", name(beside.theirs, found.theirs[0])),
+        ("their_system", name(beside.theirs, found.theirs[1])),
+    ]
+}
+
+fn test_fields(test: &TestBeside) -> [(&'static str, JsonValue); 9] {
+    let Setup { clients, tables, rows } = test.cell.setup;
+    [
+        ("test", test.cell.test.name().into()),
+        ("group", test.group.word.as_str().into()),
+        ("clients", clients.into()),
+        ("tables", tables.into()),
+        ("rows", rows.into()),
+        ("rqps", test.ours.into()),
+        ("their_rqps", test.theirs.into()),
+        // `rqps` divided by `their_rqps`.
+        ("quotient", test.quotient.into()),
+        ("agreement", word(test.agreement).into()),
+    ]
+}
+
+fn group_row(of: &GroupBeside) -> JsonValue {
+    let Setup { clients, tables, rows } = of.setup;
+    let ([min, max], [their_min, their_max]) = (of.our_range, of.their_range);
+    JsonValue::object([
+        ("group", of.group.word.as_str().into()),
+        ("clients", clients.into()),
+        ("tables", tables.into()),
+        ("rows", rows.into()),
+        ("n", of.tests.into()),
+        ("median", of.ours.into()),
+        ("min", min.into()),
+        ("max", max.into()),
+        ("their_median", of.theirs.into()),
+        ("their_min", their_min.into()),
+        ("their_max", their_max.into()),
+    ])
 }
 
 const COLUMNS: &str = "base system their_base their_system test group clients tables rows rqps rqps_low \
     rqps_high their_rqps their_rqps_low their_rqps_high quotient quotient_low quotient_high agreement";
 
-#[derive(Serialize)]
-struct BesideLine<'a> {
-    base: &'a str,
-    system: &'a str,
-    their_base: &'a str,
-    their_system: &'a str,
-    #[serde(flatten)]
-    test: BesideTestRow<'a>,
-}
-
 fn table(beside: &Beside) -> String {
-    let lines = document(beside).pairs.into_iter().flat_map(|pair| {
-        let BesidePairRow { base, system, their_base, their_system, tests, .. } = pair;
-        let line = move |test| BesideLine { base, system, their_base, their_system, test };
-        tests.into_iter().map(line)
+    let lines = beside.pairs.iter().flat_map(|pair| {
+        pair.found.tests.iter().map(move |test| {
+            let systems = system_fields(beside, &pair.found).into_iter();
+            JsonValue::Fields(systems.chain(test_fields(test)).collect())
+        })
     });
-    csv::of_fields(COLUMNS, lines)
+    csv::fields_csv(COLUMNS, lines)
 }

@@ -4,30 +4,30 @@
 use std::borrow::Cow;
 
 use crate::charts::{ChartFile, Place};
-use crate::text::Text;
+use crate::text::{Text, of_class, words};
 use crate::words::{capital, sentence};
 
 #[derive(Default)]
-pub(crate) struct PageDocument<'a> {
-    pub(crate) title: String,
+pub struct PageDocument<'a> {
+    pub title: String,
     /// Heading of a standalone page. Elsewhere, the blocks contain it.
-    pub(crate) heading: Heading,
+    pub heading: Heading,
     /// Lines below the heading.
-    pub(crate) about: Vec<String>,
+    pub about: Vec<String>,
     /// Warnings above the heading.
-    pub(crate) above: Vec<Block<'a>>,
+    pub above: Vec<Block<'a>>,
     /// Whether the script of pages handles its forms. Otherwise they are sent to the server.
-    pub(crate) has_script: bool,
+    pub has_script: bool,
     /// Whether a terminal repeats the answer below a text longer than a screen.
-    pub(crate) repeats_answer: bool,
-    pub(crate) blocks: Vec<Block<'a>>,
+    pub repeats_answer: bool,
+    pub blocks: Vec<Block<'a>>,
 }
 
 #[derive(Default)]
-pub(crate) struct Heading {
-    pub(crate) before: String,
-    pub(crate) small: &'static str,
-    pub(crate) after: String,
+pub struct Heading {
+    pub before: String,
+    pub small: &'static str,
+    pub after: String,
 }
 
 impl Heading {
@@ -41,7 +41,7 @@ impl Heading {
         Self { before: base.to_owned(), small, after }
     }
 
-    pub(crate) fn line(&self) -> String {
+    pub fn line(&self) -> String {
         let parts = [self.before.as_str(), self.small, &self.after];
         parts.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" ")
     }
@@ -58,7 +58,7 @@ pub(crate) enum Medium {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct Wish<'a> {
+pub struct Wish<'a> {
     pub(crate) medium: Medium,
     pub(crate) is_verbose: bool,
     pub(crate) images: Images<'a>,
@@ -70,7 +70,22 @@ impl Wish<'_> {
         Self { medium, is_verbose, images: Images { charts: &[], ending: "" } }
     }
 
-    pub(crate) fn is_terminal(&self) -> bool {
+    /// Whether readers get only what most of them need.
+    pub(crate) fn is_short(&self) -> bool {
+        self.is_terminal() && !self.is_verbose
+    }
+
+    /// Most entries of a list: all, unless readers get only what most of them need.
+    pub(crate) fn at_most(&self, most: usize) -> usize {
+        if self.is_short() { most } else { usize::MAX }
+    }
+
+    /// The charts of a page that is not the report of one study.
+    pub fn charts(&self) -> Block<'static> {
+        Block::Images(self.images.at(&Place::Elsewhere))
+    }
+
+    pub fn is_terminal(&self) -> bool {
         self.medium == Medium::Terminal
     }
 
@@ -83,7 +98,7 @@ impl Wish<'_> {
     }
 
     /// Capitalizes a lower-case heading, except in terminals.
-    pub(crate) fn heading(&self, words: &str) -> String {
+    pub fn heading(&self, words: &str) -> String {
         if self.is_terminal() { words.to_owned() } else { capital(words) }
     }
 
@@ -111,12 +126,17 @@ impl Images<'_> {
     }
 }
 
-pub(crate) struct Image {
+/// The last entry of a shortened list.
+pub(crate) fn and_more(more: usize) -> Option<String> {
+    (more > 0).then(|| format!("and {more} more"))
+}
+
+pub struct Image {
     pub(crate) alt: String,
     pub(crate) file: String,
 }
 
-pub(crate) enum Block<'a> {
+pub enum Block<'a> {
     Answer(Vec<String>),
     Lines(Vec<String>),
     /// Explanations in lower case, without full stops.
@@ -156,7 +176,7 @@ pub(crate) enum Block<'a> {
 }
 
 #[derive(Default)]
-pub(crate) struct Section<'a> {
+pub struct Section<'a> {
     pub(crate) heading: Text,
     pub(crate) fold: Fold,
     pub(crate) blocks: Vec<Block<'a>>,
@@ -168,7 +188,7 @@ pub(crate) struct Section<'a> {
 }
 
 /// Blocks in a frame.
-pub(crate) struct FramedBlocks<'a> {
+pub struct FramedBlocks<'a> {
     pub(crate) frame: Frame,
     pub(crate) class: String,
     pub(crate) blocks: Vec<Block<'a>>,
@@ -181,7 +201,7 @@ pub(crate) enum Frame {
     Warning,
 }
 
-pub(crate) struct ItemList {
+pub struct ItemList {
     pub(crate) class: &'static str,
     /// Whether the order has a meaning.
     pub(crate) is_ordered: bool,
@@ -189,7 +209,7 @@ pub(crate) struct ItemList {
 }
 
 #[derive(Default)]
-pub(crate) struct Figure {
+pub struct Figure {
     pub(crate) caption: String,
     pub(crate) svg: String,
     pub(crate) ticks: Vec<String>,
@@ -197,7 +217,7 @@ pub(crate) struct Figure {
 }
 
 /// Fields that a reader fills in.
-pub(crate) struct PageForm {
+pub struct PageForm {
     /// Its name for the script of the page.
     pub(crate) id: &'static str,
     pub(crate) fields: Vec<FormField>,
@@ -225,7 +245,7 @@ pub(crate) enum Fold {
 
 /// The first column has the names of the rows.
 #[derive(Default)]
-pub(crate) struct Table {
+pub struct Table {
     pub(crate) caption: Option<Caption>,
     pub(crate) columns: Vec<Column>,
     pub(crate) groups: Vec<RowGroup>,
@@ -257,7 +277,7 @@ pub(crate) struct Caption {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Indent {
+pub enum Indent {
     /// Its rows, not its headings.
     #[default]
     Rows,
@@ -269,7 +289,7 @@ pub(crate) enum Indent {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct Column {
+pub struct Column {
     pub(crate) heading: String,
     pub(crate) is_number: bool,
     /// Only for pages: classes, an explanation, and the scale of the drawings in it.
@@ -281,11 +301,11 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    pub(crate) fn words(heading: impl Into<String>) -> Self {
+    pub fn words(heading: impl Into<String>) -> Self {
         Self { heading: heading.into(), ..Self::default() }
     }
 
-    pub(crate) fn numbers(heading: impl Into<String>) -> Self {
+    pub fn numbers(heading: impl Into<String>) -> Self {
         Self { heading: heading.into(), is_number: true, ..Self::default() }
     }
 
@@ -311,7 +331,7 @@ pub(crate) struct RowGroup {
 }
 
 #[derive(Default)]
-pub(crate) struct Row {
+pub struct Row {
     pub(crate) cells: Vec<TableCell>,
     /// A line that a terminal shows below it.
     pub(crate) below: Option<String>,
@@ -325,7 +345,7 @@ pub(crate) struct Row {
 }
 
 #[derive(Clone, Default)]
-pub(crate) struct TableCell {
+pub struct TableCell {
     pub(crate) text: Text,
     /// Word of its colour; may be empty.
     pub(crate) class: String,
@@ -355,8 +375,13 @@ impl TableCell {
 }
 
 impl Row {
-    pub(crate) fn new<T: Into<TableCell>>(cells: impl IntoIterator<Item = T>) -> Self {
+    pub fn new<T: Into<TableCell>>(cells: impl IntoIterator<Item = T>) -> Self {
         Self { cells: cells.into_iter().map(Into::into).collect(), ..Self::default() }
+    }
+
+    /// With a line that a terminal shows below it.
+    pub fn below(self, line: Option<String>) -> Self {
+        Self { below: line, ..self }
     }
 }
 
@@ -367,16 +392,16 @@ impl Section<'_> {
 }
 
 impl Table {
-    pub(crate) fn new(columns: Vec<Column>, rows: impl IntoIterator<Item = Row>) -> Self {
+    pub fn new(columns: Vec<Column>, rows: impl IntoIterator<Item = Row>) -> Self {
         let group = RowGroup { rows: rows.into_iter().collect(), ..RowGroup::default() };
         Self { columns, groups: vec![group], ..Self::default() }
     }
 
-    pub(crate) fn flush(self) -> Self {
+    pub fn flush(self) -> Self {
         Self { indent: Indent::None, ..self }
     }
 
-    pub(crate) fn indented(self, indent: Indent) -> Self {
+    pub fn indented(self, indent: Indent) -> Self {
         Self { indent, ..self }
     }
 
@@ -408,7 +433,7 @@ impl Table {
 }
 
 impl<'a> Block<'a> {
-    pub(crate) fn section(heading: impl Into<Text>, blocks: Vec<Block<'a>>) -> Vec<Self> {
+    pub fn section(heading: impl Into<Text>, blocks: Vec<Block<'a>>) -> Vec<Self> {
         Self::folded(heading, Fold::Never, blocks)
     }
 
@@ -437,7 +462,7 @@ impl<'a> Block<'a> {
         vec![Self::Section(Section { blocks, ..Section::new(heading, fold) })]
     }
 
-    pub(crate) fn list<T: Into<TableCell>>(items: impl IntoIterator<Item = T>) -> Vec<Self> {
+    pub fn list<T: Into<TableCell>>(items: impl IntoIterator<Item = T>) -> Vec<Self> {
         Self::list_of("", items)
     }
 
@@ -487,7 +512,15 @@ impl<'a> Block<'a> {
         vec![Self::Part(FramedBlocks { frame, class: class.into(), blocks })]
     }
 
-    pub(crate) fn command(
+    /// Names the system of each line of a chart.
+    pub(crate) fn key(systems: &[String]) -> Self {
+        let name = |(number, system): (usize, &String)| {
+            [of_class(format!("line{}", number % 6), system), words(" ")]
+        };
+        Self::Prose("key", vec![systems.iter().enumerate().flat_map(name).collect()])
+    }
+
+    pub fn command(
         before: impl Into<String>,
         command: impl Into<String>,
         after: impl Into<String>,
@@ -499,7 +532,7 @@ impl<'a> Block<'a> {
         Self::Facts(facts.into_iter().map(|(name, value)| (name, value.into())).collect())
     }
 
-    pub(crate) fn notes(notes: impl IntoIterator<Item = String>) -> Vec<Self> {
+    pub fn notes(notes: impl IntoIterator<Item = String>) -> Vec<Self> {
         let notes: Vec<String> = notes.into_iter().collect();
         if notes.is_empty() { Vec::new() } else { vec![Self::Notes(notes)] }
     }

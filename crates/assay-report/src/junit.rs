@@ -7,8 +7,8 @@ use assay_model::{StudyRecord, printable_lines};
 use assay_verdict::{GateCell, GateVerdict, Judgement};
 
 use crate::formats::markup::escaped;
-use crate::view::gate::{change, limit, limited, why};
-use crate::view::study::JudgedStudy;
+use crate::sections::gate::{change, limit, limited, why};
+use crate::sections::study::JudgedStudy;
 
 struct Case {
     test: String,

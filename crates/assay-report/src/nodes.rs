@@ -5,7 +5,7 @@ use assay_verdict::{NodeRate, Nodes};
 use serde::Serialize;
 
 use crate::data::json::NodeRow;
-use crate::data::number::{Interval, Number};
+use crate::data::value::JsonValue;
 use crate::data::{csv, json};
 use crate::document::{Block, Column, Heading, PageDocument, Row, Table, Wish};
 use crate::number::{figure, share};
@@ -16,20 +16,7 @@ use crate::ratio::Quotient;
 struct ByNode<'a> {
     study: &'a str,
     nodes: Vec<NodeRow<'a>>,
-    rates: Vec<NodeRateRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct NodeRateRow<'a> {
-    test: &'a str,
-    #[serde(flatten)]
-    setup: Setup,
-    system: &'a str,
-    node: &'a str,
-    blocks: u32,
-    qps: Number,
-    /// `qps` divided by the geometric mean of all nodes; null on a single node.
-    relative: Option<Interval>,
+    rates: JsonValue,
 }
 
 /// Columns of the CSV, in order; new ones come last.
@@ -51,17 +38,21 @@ impl<'a> NodesPage<'a> {
         [&self.record.systems[rate.system].name, &self.nodes.each[rate.node].name]
     }
 
-    fn row(&self, rate: &'a NodeRate) -> NodeRateRow<'a> {
+    fn row(&self, rate: &NodeRate) -> JsonValue {
         let [system, node] = self.names(rate);
-        NodeRateRow {
-            test: rate.cell.test.name(),
-            setup: rate.cell.setup,
-            system,
-            node,
-            blocks: rate.blocks,
-            qps: rate.qps.into(),
-            relative: rate.relative.map(Interval::from),
-        }
+        let Setup { clients, tables, rows } = rate.cell.setup;
+        JsonValue::object([
+            ("test", rate.cell.test.name().into()),
+            ("clients", clients.into()),
+            ("tables", tables.into()),
+            ("rows", rows.into()),
+            ("system", system.into()),
+            ("node", node.into()),
+            ("blocks", rate.blocks.into()),
+            ("qps", rate.qps.into()),
+            // `qps` divided by the geometric mean of all nodes; null on a single node.
+            ("relative", rate.relative.into()),
+        ])
     }
 
     fn machines(&self) -> Table {
@@ -128,6 +119,6 @@ impl PageContent for NodesPage<'_> {
     }
 
     fn csv(&self) -> Option<String> {
-        Some(csv::of_fields(FIELDS, self.nodes.rates.iter().map(|rate| self.row(rate))))
+        Some(csv::fields_csv(FIELDS, self.nodes.rates.iter().map(|rate| self.row(rate))))
     }
 }

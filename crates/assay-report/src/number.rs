@@ -55,7 +55,7 @@ impl fmt::Display for Digits {
 }
 
 /// With the digits for scripts; 0 if not finite.
-pub(crate) fn rounded(value: f64) -> f64 {
+pub fn rounded(value: f64) -> f64 {
     match Digits::of(value) {
         Some(Digits::Whole(whole)) => whole as f64,
         Some(Digits::Fraction(fraction)) => fraction,
@@ -65,7 +65,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
 
 /// A rate per second, with its interval if known.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rate(pub(crate) Option<Estimate>);
+pub struct Rate(pub Option<Estimate>);
 
 impl Rate {
     /// `19,120`; a dash if not measured.
@@ -145,13 +145,13 @@ pub(crate) fn change(ratio: f64, digits: usize) -> String {
     if is_none { "0%".to_owned() } else { text.replace('-', "−") }
 }
 
-pub(crate) fn share(share: f64) -> String {
+pub fn share(share: f64) -> String {
     let percent = (1000.0 * share).round() / 10.0;
     format!("{percent}%")
 }
 
 /// `97%`, `>99%`, `<1%`. Never rounded up.
-pub(crate) fn confidence(confidence: f64) -> String {
+pub fn confidence(confidence: f64) -> String {
     match confidence {
         most if most > 0.99 => ">99%".to_owned(),
         least if least < 0.01 => "<1%".to_owned(),

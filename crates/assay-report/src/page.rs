@@ -3,9 +3,12 @@
 use crate::charts::{ChartFile, named};
 use crate::document::{PageDocument, Wish};
 
-pub(crate) trait PageContent {
+/// The content of a page, whatever the format.
+pub trait PageContent {
+    /// Passes the document to `then`, because it may borrow from local values.
     fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>));
 
+    /// `None` if the page does not support JSON.
     fn json(&self) -> Option<String>;
 
     fn csv(&self) -> Option<String> {
@@ -26,7 +29,7 @@ impl std::fmt::Debug for Page<'_> {
 }
 
 impl<'a> Page<'a> {
-    pub(crate) fn new(content: impl PageContent + 'a) -> Self {
+    pub fn new(content: impl PageContent + 'a) -> Self {
         Self(Box::new(content))
     }
 

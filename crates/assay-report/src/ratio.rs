@@ -198,7 +198,7 @@ fn times(estimate: Estimate) -> (String, Option<String>) {
 
 /// A ratio of amounts, such as CPU time, where more is no better or worse: `1.28`, `12.3`, `1/2,600`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Quotient(pub(crate) Option<Estimate>);
+pub struct Quotient(pub Option<Estimate>);
 
 impl Quotient {
     /// `0.93`, `1/2,600`; a dash if not measured.
@@ -211,7 +211,7 @@ impl Quotient {
     }
 
     /// `0.93 [0.91, 0.95]`, `1/12.3 [1/12.9, 1/11.8]`, or the value alone.
-    pub(crate) fn value_with_interval(self) -> String {
+    pub fn value_with_interval(self) -> String {
         let Some(estimate) = self.0.filter(|it| it.has_interval()) else { return self.value() };
         let Estimate { value, low, high } = estimate;
         let interval = match is_near(value) || low <= 0.0 {
@@ -250,7 +250,7 @@ fn interval(estimate: Estimate) -> String {
 
 /// A ratio with its uncertainty: `−4% [−5%, −3%]`, `2,600 times slower [2,100, 3,200]`, `less than half [0.20, 0.31]`,
 /// or only words if the interval is too wide for a number. `None` if its uncertainty is unknown.
-pub(crate) fn change_in_words(estimate: Estimate) -> Option<String> {
+pub fn change_in_words(estimate: Estimate) -> Option<String> {
     let Estimate { value, low, high } = estimate;
     if estimate.is_bound() {
         return Some(at_least(estimate));

@@ -2,16 +2,15 @@
 
 use std::sync::OnceLock;
 
-use assay_model::{Estimate, StudyRecord};
+use assay_model::StudyRecord;
 use assay_verdict::CellJudgement;
-use serde::{Serialize, Serializer};
 
-use crate::data::number::{Interval, Number};
+pub use crate::charts::drawing::{Chart, Values, chart};
+pub use crate::data::value::JsonValue;
 pub use crate::number::{NONE, duration, figure, thousands};
 pub use crate::ratio::Ratio;
-pub use crate::view::drawing::{Chart, Values, chart};
-pub use crate::view::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
-pub use crate::view::study::JudgedStudy;
+pub use crate::sections::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+pub use crate::sections::study::JudgedStudy;
 
 /// What a report says about documents of one name.
 pub trait AfterwardSection: Sync {
@@ -78,84 +77,10 @@ pub(crate) fn sections(study: &JudgedStudy) -> Vec<ShownSection> {
     shown.collect()
 }
 
-/// A value in JSON. Keys keep their order.
-pub enum JsonValue {
-    Null,
-    Flag(bool),
-    Whole(u64),
-    /// Null if it is not finite.
-    Fraction(f64),
-    Interval(Estimate),
-    List(Vec<Self>),
-    Fields(Vec<(&'static str, Self)>),
-}
-
-impl From<bool> for JsonValue {
-    fn from(value: bool) -> Self {
-        Self::Flag(value)
-    }
-}
-
-impl From<u32> for JsonValue {
-    fn from(value: u32) -> Self {
-        Self::Whole(value.into())
-    }
-}
-
-impl From<u64> for JsonValue {
-    fn from(value: u64) -> Self {
-        Self::Whole(value)
-    }
-}
-
-impl From<f64> for JsonValue {
-    fn from(value: f64) -> Self {
-        Self::Fraction(value)
-    }
-}
-
-impl From<Estimate> for JsonValue {
-    fn from(value: Estimate) -> Self {
-        Self::Interval(value)
-    }
-}
-
-impl<T: Into<Self>> From<Option<T>> for JsonValue {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Self::Null, Into::into)
-    }
-}
-
-impl Serialize for JsonValue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Null => serializer.serialize_none(),
-            Self::Flag(value) => serializer.serialize_bool(*value),
-            Self::Whole(value) => serializer.serialize_u64(*value),
-            Self::Fraction(value) => Number::from(*value).serialize(serializer),
-            Self::Interval(value) => Interval::from(*value).serialize(serializer),
-            Self::List(values) => serializer.collect_seq(values),
-            Self::Fields(fields) => {
-                serializer.collect_map(fields.iter().map(|(key, value)| (key, value)))
-            }
-        }
-    }
-}
-
 /// The values of all sections beside a cell.
-pub(crate) struct SectionValues(Vec<(&'static str, JsonValue)>);
-
-impl SectionValues {
-    pub(crate) fn new(record: &StudyRecord, judged: &CellJudgement) -> Self {
-        let value = |section: &'static dyn AfterwardSection| {
-            Some((section.key(), section.value(record, judged)?))
-        };
-        Self(all().filter_map(value).collect())
-    }
-}
-
-impl Serialize for SectionValues {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))
-    }
+pub(crate) fn values(record: &StudyRecord, judged: &CellJudgement) -> JsonValue {
+    let value = |section: &'static dyn AfterwardSection| {
+        Some((section.key(), section.value(record, judged)?))
+    };
+    JsonValue::Fields(all().filter_map(value).collect())
 }

@@ -1,7 +1,9 @@
 //! Profiles and counts as folded stacks, the input of flame graph tools: a line per stack, with its functions from the
 //! outermost on and its cost.
 
-use assay_model::{CallNode, CallTree, CellId, CellProfile, Frame, KERNEL, StudyRecord, printable};
+use assay_model::{
+    CallNode, CallTree, CellId, CellProfile, KERNEL, StackFrame, StudyRecord, printable,
+};
 
 use crate::charts::{setup_word, stem};
 use assay_model::labels;
@@ -105,7 +107,7 @@ fn line(
 }
 
 /// A function by the conventions of tools: kernel functions are marked, and separators are removed.
-fn function(frame: &Frame) -> String {
+fn function(frame: &StackFrame) -> String {
     let [name, module] = [&frame.function, &frame.module].map(|it| printable(it).replace(';', ":"));
     match (frame.module.as_str(), frame.is_named()) {
         (KERNEL, _) => format!("{name}_[k]"),
@@ -123,7 +125,7 @@ mod tests {
 
     #[test]
     fn each_stack_has_a_line() {
-        let frame = |function: &str, module: &str| Frame {
+        let frame = |function: &str, module: &str| StackFrame {
             function: function.to_owned(),
             module: module.to_owned(),
         };
@@ -155,7 +157,7 @@ mod tests {
     #[test]
     fn what_is_too_long_is_told_together() {
         let name = |at: usize| format!("{at}{}", "x".repeat(400));
-        let frame = |at| Frame { function: name(at), module: "mysqld".to_owned() };
+        let frame = |at| StackFrame { function: name(at), module: "mysqld".to_owned() };
         let node = |at: u32| CallNode { caller: at.checked_sub(1), frame: at, own: 1 };
         let tree = CallTree {
             frames: (0..1000).map(frame).collect(),
@@ -173,7 +175,7 @@ mod tests {
 
     #[test]
     fn no_function_breaks_a_line_or_turns_it() {
-        let frame = |function: &str, module: &str| Frame {
+        let frame = |function: &str, module: &str| StackFrame {
             function: function.to_owned(),
             module: module.to_owned(),
         };

@@ -1,7 +1,7 @@
 //! Text of documents: words with marks. Every format shows the words, and some show the marks.
 
 #[derive(Clone, Default)]
-pub(crate) struct Text(Vec<Span>);
+pub struct Text(Vec<Span>);
 
 #[derive(Clone)]
 pub(crate) struct Span {

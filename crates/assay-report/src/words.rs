@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use assay_model::{Artifact, Group, Origin, Setup, System, Verdict};
-use assay_verdict::GateVerdict;
 
 use crate::number::thousands;
 
@@ -13,7 +12,7 @@ pub(crate) const STEPS_LEGEND: &str = "each version is compared with the one bef
 pub(crate) const CROSSOVERS_LEGEND: &str = "between the measured client counts, the logarithm of rQPS is taken for a \
     straight line over the logarithm of the clients [95% interval]";
 
-pub(crate) fn capital(line: &str) -> String {
+pub fn capital(line: &str) -> String {
     let mut letters = line.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
     first + letters.as_str()
@@ -77,18 +76,7 @@ impl Symbol for Verdict {
     }
 }
 
-impl Symbol for GateVerdict {
-    fn symbol(&self) -> &'static str {
-        match self {
-            Self::Passed => "=",
-            Self::Exceeded => "▼",
-            Self::Undecided => "?",
-            Self::Failed => "✗",
-        }
-    }
-}
-
-pub(crate) trait Separated {
+pub trait Separated {
     /// `4 × 1 × 100,000`: clients, tables, rows.
     fn separated(&self) -> String;
 }
@@ -106,7 +94,7 @@ pub(crate) fn title(group: &Group) -> String {
 }
 
 /// Source of a build: `apt bookworm-security`.
-pub(crate) fn source(system: &System) -> String {
+pub fn source(system: &System) -> String {
     let artifact = &system.artifact;
     format!("{} {}", artifact.source(), artifact.channel()).trim().to_owned()
 }
@@ -126,12 +114,12 @@ pub(crate) fn binaries(artifact: &Artifact) -> &str {
 }
 
 /// `None` outside the years of RFC 3339.
-pub(crate) fn rfc3339(milliseconds: i64) -> Option<String> {
+pub fn rfc3339(milliseconds: i64) -> Option<String> {
     jiff::Timestamp::from_millisecond(milliseconds).ok().map(|moment| moment.to_string())
 }
 
 /// Start of a study, UTC; for published results, time of the import.
-pub(crate) fn began(milliseconds: i64, is_reported: bool) -> String {
+pub fn began(milliseconds: i64, is_reported: bool) -> String {
     let moment = minute(milliseconds).unwrap_or_default();
     if is_reported { format!("imported {moment}") } else { moment }
 }

@@ -6,13 +6,13 @@ use assay_model::Hint;
 
 #[derive(Debug, thiserror::Error)]
 #[error("{what}")]
-pub struct Advised {
+pub struct HintedError {
     what: String,
     hints: Vec<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
-impl Advised {
+impl HintedError {
     pub fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hints: vec![hint.into()], source: None }
     }
@@ -30,7 +30,7 @@ impl Advised {
     }
 }
 
-impl Hint for Advised {
+impl Hint for HintedError {
     fn hints(&self) -> Vec<String> {
         self.hints.clone()
     }

@@ -15,8 +15,8 @@ pub fn hints_of<E: Hint + StdError + 'static>(cause: &(dyn StdError + 'static)) 
 }
 
 /// Every error that implements [`Hint`] in the crates below, and here apart from those of studies.
-const ALL: [HintsOf; 14] = [
-    hints_of::<advice::Advised>,
+const ALL: [HintsOf; 13] = [
+    hints_of::<advice::HintedError>,
     hints_of::<assay_doctor::DoctorError>,
     hints_of::<assay_ledger::Error>,
     hints_of::<assay_load::LoadError>,
@@ -25,7 +25,6 @@ const ALL: [HintsOf; 14] = [
     hints_of::<assay_plan::PlanError>,
     hints_of::<assay_plan::FileError>,
     hints_of::<assay_probe::UsageProbeError>,
-    hints_of::<assay_profile::ProfileError>,
     hints_of::<assay_provision::ProvisionError>,
     hints_of::<assay_servers::ServersError>,
     hints_of::<machine_lock::MachineBusy>,

@@ -28,7 +28,7 @@ const LONG_S: f64 = 2.0;
 
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
-pub struct Interrupted;
+pub struct InterruptError;
 
 impl Interrupt {
     pub fn listen() -> Result<Self> {
@@ -66,15 +66,15 @@ impl Interrupt {
 
     /// Does some seconds of work that is finished even if the user asks to stop meanwhile. After a request to stop, it
     /// does not begin.
-    pub fn finish<T>(&self, seconds: f64, work: impl FnOnce() -> T) -> Result<T, Interrupted> {
-        let _held = self.stop.hold().ok_or(Interrupted)?;
+    pub fn finish<T>(&self, seconds: f64, work: impl FnOnce() -> T) -> Result<T, InterruptError> {
+        let _held = self.stop.hold().ok_or(InterruptError)?;
         self.takes_long.store(seconds > LONG_S, Ordering::SeqCst);
         Ok(work())
     }
 
     /// Fails once the user has asked to stop. Call it between steps, and before an error counts as a failure.
-    pub fn check(&self) -> Result<(), Interrupted> {
-        if self.stop.is_asked() { Err(Interrupted) } else { Ok(()) }
+    pub fn check(&self) -> Result<(), InterruptError> {
+        if self.stop.is_asked() { Err(InterruptError) } else { Ok(()) }
     }
 
     pub fn stop(&self) -> Stop {

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use procfs::process::Process;
 use rustix::fs::OFlags;
 
-use crate::advice::Advised;
+use crate::advice::HintedError;
 use crate::interrupt::Interrupt;
 use crate::lock_note::{self, LockNote, WrittenNote};
 use crate::machine_queue::{Ticket, locks_on};
@@ -123,7 +123,7 @@ impl MachineLock {
             });
             let is_unused = is_behind && is_free(&file);
             unused_since = is_unused.then(|| unused_since.unwrap_or_else(Instant::now));
-            // Whoever is in the queue and never takes its turn is no assay, or was stopped.
+            // A process that is in the queue and never takes its turn is not assay, or was stopped.
             let is_passed = unused_since.is_some_and(|since| since.elapsed() >= limits.turn);
             let locked = if is_behind && !is_passed {
                 Err(TryLockError::WouldBlock)
@@ -162,17 +162,17 @@ fn place(ticket: Ticket, file: &File) -> String {
 #[derive(Clone, Copy)]
 struct WaitLimits {
     whole: Duration,
-    /// For others in the queue, while nobody has the lock.
+    /// For others in the queue, while the lock is free.
     turn: Duration,
 }
 
-/// Whether nobody holds the lock, regardless of the queue.
+/// Whether the lock is free, regardless of the queue.
 fn is_free(file: &File) -> bool {
     let is_free = file.try_lock_shared().is_ok();
     is_free && file.unlock().is_ok()
 }
 
-/// Queues for the lock file. On file systems without such locks, whoever asks first gets it.
+/// Queues for the lock file. On file systems without such locks, the first process that asks gets it.
 fn queued(path: &Path, ticket: Ticket) -> Result<File> {
     let file = open(path)?;
     if let Err(error) = ticket.show(&file) {
@@ -241,9 +241,9 @@ fn open(path: &Path) -> Result<File> {
     }
 }
 
-fn unfit(path: &Path) -> Advised {
+fn unfit(path: &Path) -> HintedError {
     let path = path.display();
-    Advised::new(
+    HintedError::new(
         format!("`{path}` is not a regular file that assay can lock"),
         format!(
             "`ls -l {path}` shows its owner; remove it, and assay creates a new one, or name another with `{VARIABLE}`"
@@ -251,12 +251,12 @@ fn unfit(path: &Path) -> Advised {
     )
 }
 
-fn unopened(path: &Path, error: &std::io::Error) -> Advised {
+fn unopened(path: &Path, error: &std::io::Error) -> HintedError {
     if error.kind() != std::io::ErrorKind::PermissionDenied {
         return unfit(path);
     }
     let path = path.display();
-    Advised::new(
+    HintedError::new(
         format!("`{path}` belongs to another user and cannot be read"),
         format!(
             "its owner or root must remove it or make it readable (`chmod a+r {path}`); `{VARIABLE}` names another"
@@ -320,7 +320,7 @@ fn described_process(pid: Option<i32>, path: &Path) -> String {
     let note = note.map_or_else(String::new, |note| format!(" ({note})"));
     let user = uid.map_or_else(|| "unknown".to_owned(), user_name);
     let since = started(&process).map_or_else(String::new, |at| format!(", running since {at}"));
-    // Whoever can read the file can lock it.
+    // Every user who can read the file can lock it.
     let program = process.stat().ok().map(|stat| stat.comm).filter(|name| name != "assay");
     let program = program.map_or_else(String::new, |name| format!(" ({name}, not assay)"));
     format!("pid {} of user {user}{program}{since}{note}", process.pid)

@@ -3,7 +3,7 @@
 use assay_model::counted;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::advice::Advised;
+use crate::advice::HintedError;
 
 /// Files of one client: its socket, its timer, and the poll that waits for both.
 const OF_A_CLIENT: u64 = 3;
@@ -42,7 +42,7 @@ impl Demand {
     }
 
     /// Raises the soft limit as needed. Servers inherit it, so call it before anything is started.
-    pub fn raise(self) -> Result<(), Advised> {
+    pub fn raise(self) -> Result<(), HintedError> {
         let limits = getrlimit(Resource::Nofile);
         match raised(limits.current, limits.maximum, self.needed()) {
             Ok(None) => Ok(()),
@@ -64,7 +64,7 @@ impl Demand {
         if self.starts_any { ours.max(clients + OF_A_SERVER) } else { ours }
     }
 
-    fn unmet(self, limit: u64) -> Advised {
+    fn unmet(self, limit: u64) -> HintedError {
         let what = match self.clients {
             0 | 1 if self.starts_any => "a server".to_owned(),
             clients => counted(clients, "client"),
@@ -72,7 +72,7 @@ impl Demand {
         let (needed, least) = (self.needed(), Self { clients: 1, ..self }.needed());
         let may_be_fewer = self.clients > 1 && least <= limit;
         let fewer = if may_be_fewer { "use fewer clients, or " } else { "" };
-        Advised::new(
+        HintedError::new(
             format!(
                 "{what} would need {needed} open files, but this process may open only {limit}"
             ),

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use assay_provision::belongs_to_another;
 use rustix::process::{getegid, geteuid};
 
-use crate::advice::Advised;
+use crate::advice::HintedError;
 
 pub fn cache_dir(given: Option<&Path>) -> Result<PathBuf> {
     absolute(given, CACHE, ".cache", "assay")
@@ -39,9 +39,9 @@ pub fn own_catalog() -> Result<Option<PathBuf>> {
     Ok(path.is_file().then_some(path))
 }
 
-fn create(dir: &Path, what: &str, chosen_by: &str) -> Result<(), Advised> {
+fn create(dir: &Path, what: &str, chosen_by: &str) -> Result<(), HintedError> {
     fs_err::create_dir_all(dir).map_err(|error| {
-        Advised::new(
+        HintedError::new(
             format!("cannot create the {what} directory"),
             format!("set {chosen_by} to a directory that you can write to"),
         )
@@ -52,9 +52,9 @@ fn create(dir: &Path, what: &str, chosen_by: &str) -> Result<(), Advised> {
 const OTHER_CACHE: &str = "`--cache-dir` or `ASSAY_CACHE` selects another cache";
 
 /// The owner may be another user, or somebody who planted it.
-fn of_another(path: &Path, owner: u32) -> Advised {
+fn of_another(path: &Path, owner: u32) -> HintedError {
     let (path, own) = (path.display(), geteuid().as_raw());
-    Advised::new(
+    HintedError::new(
         format!("`{path}`, from which assay runs programs, belongs to user {owner}"),
         format!("if you trust what is in it, make it yours: `chown -R {own} {path}`"),
     )
@@ -65,9 +65,12 @@ fn of_another(path: &Path, owner: u32) -> Advised {
 const CHANGED: [&str; 5] = ["", "prefixes", "tools", "templates", "instances"];
 
 /// Refuses a cache that is world-writable, that belongs to another user than this one or root, or that this user cannot
-/// write to: assay runs programs of the cache, so nobody else may be able to put any there. Returns a warning for one
+/// write to: assay runs programs of the cache, so other users must not be able to add any. Returns a warning for one
 /// that some other users can write to. `may_change`: whether this user may list a directory and add to it.
-fn check_cache(dir: &Path, may_change: impl Fn(&Path) -> bool) -> Result<Option<String>, Advised> {
+fn check_cache(
+    dir: &Path,
+    may_change: impl Fn(&Path) -> bool,
+) -> Result<Option<String>, HintedError> {
     let mut warning = check_above(dir)?;
     let below = |path: &Path| {
         let entries = fs_err::read_dir(path).into_iter().flatten().flatten();
@@ -90,7 +93,7 @@ fn check_cache(dir: &Path, may_change: impl Fn(&Path) -> bool) -> Result<Option<
         // In a directory like `/tmp`, others cannot replace entries, but add some.
         if mode & 0o002 != 0 {
             let path = path.display();
-            return Err(Advised::new(
+            return Err(HintedError::new(
                 format!(
                     "every user of this machine may write to `{path}`, from which assay runs programs"
                 ),
@@ -105,7 +108,7 @@ fn check_cache(dir: &Path, may_change: impl Fn(&Path) -> bool) -> Result<Option<
         }
         if found.is_dir() && changed.contains(&path) && !may_change(&path) {
             // It belongs to another user, such as root, and this user may not enter it.
-            return Err(Advised::new(
+            return Err(HintedError::new(
                 format!(
                     "this user may not change `{}`, which belongs to user {owner}",
                     path.display()
@@ -126,7 +129,7 @@ fn check_cache(dir: &Path, may_change: impl Fn(&Path) -> bool) -> Result<Option<
 
 /// Refuses a cache that everybody can replace. Returns a warning for one that another user can replace, as in a
 /// container whose volume belongs to a user of the host.
-fn check_above(dir: &Path) -> Result<Option<String>, Advised> {
+fn check_above(dir: &Path) -> Result<Option<String>, HintedError> {
     let mut warning = None;
     let place = fs_err::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     for above in dir.ancestors().chain(place.ancestors()).filter(|it| *it != dir && *it != place) {
@@ -139,7 +142,7 @@ fn check_above(dir: &Path) -> Result<Option<String>, Advised> {
         // In a directory like `/tmp`, only the owner of an entry can replace it.
         if found.mode() & 0o1002 == 0o002 {
             let (path, above) = (dir.display(), above.display());
-            return Err(Advised::new(
+            return Err(HintedError::new(
                 format!(
                     "every user of this machine may replace `{path}`, from which assay runs programs: all may write \
                      to `{above}`"
@@ -162,7 +165,7 @@ fn check_above(dir: &Path) -> Result<Option<String>, Advised> {
 
 /// Refuses a world-writable directory and one of another user: assay would run what others put there. `hint` names
 /// another place.
-pub fn refuse_open_to_all(dir: &Path, hint: &str) -> Result<(), Advised> {
+pub fn refuse_open_to_all(dir: &Path, hint: &str) -> Result<(), HintedError> {
     let is_safe = fs_err::metadata(dir)
         .is_ok_and(|found| found.mode() & 0o002 == 0 && !belongs_to_another(&found));
     let what = "is a directory that other users can change, and what is in it is run";
@@ -208,7 +211,7 @@ pub fn made_state_dir() -> Result<PathBuf> {
 }
 
 /// Refuses a state directory that somebody else has created.
-fn check_own(dir: &Path) -> Result<(), Advised> {
+fn check_own(dir: &Path) -> Result<(), HintedError> {
     let hint = "set `XDG_STATE_HOME` to a directory of your own; assay creates it";
     if may_change(dir) { Ok(()) } else { Err(wrong_place(dir, NO_ENTRY, hint)) }
 }
@@ -227,8 +230,8 @@ const LEDGER: BaseVariable = ("XDG_DATA_HOME", "`ASSAY_LEDGER`");
 const STATE: BaseVariable = ("XDG_STATE_HOME", "`XDG_STATE_HOME`");
 const CONFIG: BaseVariable = ("XDG_CONFIG_HOME", "`ASSAY_CATALOG`");
 
-fn wrong_place(path: &Path, what: &str, hint: &str) -> Advised {
-    Advised::new(format!("`{}` {what}", path.display()), hint)
+fn wrong_place(path: &Path, what: &str, hint: &str) -> HintedError {
+    HintedError::new(format!("`{}` {what}", path.display()), hint)
 }
 
 /// Bytes. Texts that people write have a thousandth of it.
@@ -240,7 +243,7 @@ pub fn text(from: impl Read, name: &str, hint: &str) -> Result<String> {
     let cannot = || format!("cannot read `{name}`");
     from.take(TEXT_MAX + 1).read_to_end(&mut bytes).with_context(cannot)?;
     if bytes.len() as u64 > TEXT_MAX {
-        bail!(Advised::new(format!("`{name}` has more than {TEXT_MAX} bytes"), hint));
+        bail!(HintedError::new(format!("`{name}` has more than {TEXT_MAX} bytes"), hint));
     }
     // Some editors mark a text as UTF-8.
     if bytes.starts_with(UTF8_MARK) {
@@ -263,7 +266,7 @@ pub fn text(from: impl Read, name: &str, hint: &str) -> Result<String> {
                 "`{name}` is not UTF-8 text{perhaps}: byte {}, in line {line}, is invalid",
                 at + 1
             );
-            Err(Advised::new(what, hint)
+            Err(HintedError::new(what, hint)
                 .or(format!(
                     "if it is text in another encoding, convert it, for example `iconv -f {encoding} -t UTF-8 {name}`"
                 ))
@@ -278,14 +281,14 @@ const UTF16_MARKS: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 const IS_DIRECTORY: &str = "is a directory";
 const NO_ENTRY: &str = "is a directory that this user may not change";
 
-pub fn check_file(path: &Path, hint: &str) -> Result<(), Advised> {
+pub fn check_file(path: &Path, hint: &str) -> Result<(), HintedError> {
     if path.is_dir() {
         return Err(wrong_place(path, IS_DIRECTORY, hint));
     }
     check_there(path, hint)
 }
 
-pub fn check_there(path: &Path, hint: &str) -> Result<(), Advised> {
+pub fn check_there(path: &Path, hint: &str) -> Result<(), HintedError> {
     // If the path cannot be inspected, reading it reports the error.
     match path.try_exists() {
         Ok(false) => Err(wrong_place(path, "does not exist", hint)),
@@ -312,7 +315,7 @@ fn base((variable, own): BaseVariable, below_home: &str) -> Result<PathBuf> {
         return Ok(dir);
     }
     let Some(home) = std::env::home_dir().filter(|home| home.is_absolute()) else {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("neither `{variable}` nor `HOME` names a directory"),
             format!("set `HOME` to your home directory, or {own} to a directory of your own")
         ));
@@ -335,7 +338,7 @@ mod tests {
         assert_eq!(endless.to_string(), format!("`x` has more than {TEXT_MAX} bytes"));
         let bytes = message(&mut &b"ab\xff"[..]).unwrap_err();
         assert_eq!(bytes.to_string(), "`x` is not UTF-8 text: byte 3, in line 1, is invalid");
-        let hints = bytes.downcast_ref::<Advised>().unwrap().hints();
+        let hints = bytes.downcast_ref::<HintedError>().unwrap().hints();
         let convert = "convert it, for example `iconv -f LATIN1 -t UTF-8 x`";
         assert!(hints[0] == "name a study file" && hints[1].ends_with(convert), "{hints:?}");
         for (bytes, at) in [(&b"\xff\xfeS\0"[..], 1), (b"\0S\0E", 1), (b"S\0E\0", 2)] {
@@ -440,9 +443,9 @@ mod tests {
 
     #[test]
     fn state_that_is_somebody_elses_is_refused_with_advice() {
-        // Nobody may add to it, not even root.
+        // Even root cannot add to it.
         let error = make_own(Path::new("/proc/self/no/such")).unwrap_err();
-        let error = error.downcast_ref::<Advised>().unwrap();
+        let error = error.downcast_ref::<HintedError>().unwrap();
         assert!(error.to_string().ends_with(NO_ENTRY), "{error}");
         assert!(error.hints().concat().contains("`XDG_STATE_HOME`"));
         let folder = tempfile::tempdir().unwrap();

@@ -10,7 +10,7 @@ use assay_servers::is_at;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 
-use crate::advice::Advised;
+use crate::advice::HintedError;
 
 pub struct StateLock {
     file: File,
@@ -19,7 +19,7 @@ pub struct StateLock {
 
 #[derive(Debug, thiserror::Error)]
 #[error("locked{}", pid.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
-pub struct Locked {
+pub struct LockBusy {
     pub pid: Option<u32>,
 }
 
@@ -30,9 +30,9 @@ impl StateLock {
 
     /// Locks a file, creating it if missing. `busy` makes the error from ` by process N`, or from an empty text if the
     /// process is unknown.
-    pub fn hold(path: PathBuf, busy: impl FnOnce(&str) -> Advised) -> Result<Self> {
-        let lock = Self::take(path, true).map_err(|error| match error.downcast::<Locked>() {
-            Ok(Locked { pid }) => {
+    pub fn hold(path: PathBuf, busy: impl FnOnce(&str) -> HintedError) -> Result<Self> {
+        let lock = Self::take(path, true).map_err(|error| match error.downcast::<LockBusy>() {
+            Ok(LockBusy { pid }) => {
                 let by = pid.map(|pid| format!(" by process {pid}")).unwrap_or_default();
                 busy(&by).into()
             }
@@ -41,7 +41,7 @@ impl StateLock {
         lock.context("the file of the lock was not made")
     }
 
-    /// Locks a file; `None` if it is missing and not `create`. Fails with [`Locked`] while another process has it.
+    /// Locks a file; `None` if it is missing and not `create`. Fails with [`LockBusy`] while another process has it.
     pub fn take(path: PathBuf, create: bool) -> Result<Option<Self>> {
         if create && let Some(directory) = path.parent() {
             fs::create_dir_all(directory)?;
@@ -49,7 +49,7 @@ impl StateLock {
         if !create && !path.try_exists()? {
             return Ok(None);
         }
-        // Whoever can read a file can lock it: nobody else may.
+        // Every user who can read a file can lock it, so only this user may read it.
         let opened =
             fs::OpenOptions::new().read(true).write(true).create(create).mode(0o600).open(&path)?;
         if opened.metadata()?.permissions().mode() & 0o077 != 0 {
@@ -58,13 +58,13 @@ impl StateLock {
         let mut file = opened.into_parts().0;
         match file.try_lock() {
             Ok(()) if is_at(&file, &path)? => {}
-            // It was removed before it was locked, and keeps nobody out.
+            // The file was removed before it was locked, so the lock keeps no other process out.
             Ok(()) => return Self::take(path, create),
             Err(TryLockError::WouldBlock) => {
                 let mut text = String::new();
                 let read = file.take(20).read_to_string(&mut text);
                 let pid = read.ok().and_then(|_| text.trim().parse().ok());
-                return Err(Locked { pid }.into());
+                return Err(LockBusy { pid }.into());
             }
             Err(TryLockError::Error(error)) => {
                 return Err(error).with_context(|| format!("cannot lock `{}`", path.display()));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use assay_lua::{LuaError, NoServer, ScriptEngine, ScriptSetting};
-use assay_model::{Captured, Dialect, LuaFile, LuaScript, Test, UserRowsFile};
+use assay_model::{CapturedValues, Dialect, LuaFile, LuaScript, Test, UserRowsFile};
 use assay_plan::{
     FileExtent, NamedFile, Request, ScriptOptions, UserFile, UserWorkload, WorkloadFile, is_lua,
     lua_workload, parse_system, pgbench_script, read_workload_files,
@@ -15,7 +15,7 @@ use assay_wire::Stop;
 use assay_workloads::{CapturedLines, captured, keep_captured};
 use sha2::{Digest as _, Sha256};
 
-use crate::advice::Advised;
+use crate::advice::HintedError;
 use crate::paths;
 use crate::progress::print_said;
 
@@ -26,7 +26,7 @@ pub const WORKLOAD_FILES: &str = "name a workload file: TOML with `[table.NAME]`
      pgbench, or a Lua script of sysbench; `assay tests --workload FILE` checks it";
 
 #[derive(Debug, Clone, Copy, Default)]
-pub struct OfLua<'a> {
+pub struct LuaContext<'a> {
     pub options: &'a [String],
     /// Whether it may use files outside of its directory, and run programs.
     pub may_use_all: bool,
@@ -39,7 +39,11 @@ pub struct OfLua<'a> {
 }
 
 /// Reads a workload. File names in it are relative to its directory.
-pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Result<UserWorkload> {
+pub fn read(
+    files: &[String],
+    options: &ScriptOptions,
+    of_lua: LuaContext<'_>,
+) -> Result<UserWorkload> {
     let files: Vec<String> = files.iter().map(|it| stock_script(it)).collect();
     let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::of(it)).collect();
     let texts = named.iter().map(|it| text(it.path)).collect::<Result<Vec<_>>>()?;
@@ -49,7 +53,7 @@ pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Res
     match (scripts.next(), named.as_slice()) {
         (Some((file, _)), [_]) => {
             if let Some(option) = options.given() {
-                bail!(Advised::new(
+                bail!(HintedError::new(
                     format!(
                         "`{option}` is for scripts of pgbench, and `{}` is a Lua script",
                         file.path
@@ -59,11 +63,11 @@ pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Res
             }
             return Ok(lua_workload(script(Path::new(file.path), of_lua)?));
         }
-        (Some((file, _)), _) => bail!(Advised::new(
+        (Some((file, _)), _) => bail!(HintedError::new(
             format!("`{}` is a Lua script, which is a workload of its own", file.path),
             "name it alone; `require` in the script reads other files"
         )),
-        (None, _) if !of_lua.options.is_empty() => bail!(Advised::new(
+        (None, _) if !of_lua.options.is_empty() => bail!(HintedError::new(
             "options after `--` are those of a Lua script, and the workload is none",
             "leave them out; `--define NAME=VALUE` sets a variable of scripts of pgbench"
         )),
@@ -83,7 +87,7 @@ pub fn read(files: &[String], options: &ScriptOptions, of_lua: OfLua<'_>) -> Res
 }
 
 /// Reads a Lua script for each dialect and command, to learn its files and whether it accepts its options.
-fn script(path: &Path, of_lua: OfLua<'_>) -> Result<LuaScript> {
+fn script(path: &Path, of_lua: LuaContext<'_>) -> Result<LuaScript> {
     let options = assay_lua::parse_options(of_lua.options)?;
     let (draw, own) = assay_lua::take_distribution(options.clone())?;
     let may_use_all = of_lua.may_use_all;
@@ -165,24 +169,24 @@ pub fn text(name: &str) -> Result<String> {
 
 pub fn suite(request: &Request) -> Result<Vec<Test>> {
     let options = request.script_options();
-    let of_lua = OfLua {
+    let of_lua = LuaContext {
         options: &request.script_options,
         may_use_all: request.allow_script_io,
         dialects: &dialects(request),
-        ..OfLua::default()
+        ..LuaContext::default()
     };
     if !request.workload.is_empty() {
         return Ok(read(&request.workload, &options, of_lua)?.tests);
     }
     if !of_lua.options.is_empty() {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "options after `--`, and `script-options`, are those of a Lua script, and there is none",
             "name one with `--workload`; options of a suite need `--suite oltp` or `--suite tpcc`"
         ));
     }
     match options.given() {
         None => Ok(request.shipped_tests()),
-        Some(option) => bail!(Advised::new(
+        Some(option) => bail!(HintedError::new(
             format!("`{option}` is for scripts of pgbench, and there is none"),
             "name one with `--workload`, for example `--workload tpcb-like`",
         )),
@@ -208,7 +212,7 @@ pub fn check_scripts(tests: impl IntoIterator<Item = Test>) -> Result<()> {
     for file in tests.into_iter().filter_map(Test::lua).flat_map(|script| &script.files) {
         let found = unchanged(&file.path, &file.sha256);
         found.map_err(|why| {
-            Advised::new(
+            HintedError::new(
                 format!("`{}` cannot be used: {why}", file.path),
                 "give the file the content that it had then, or start a new study",
             )
@@ -221,7 +225,7 @@ pub fn check_scripts(tests: impl IntoIterator<Item = Test>) -> Result<()> {
 pub fn read_captured(tests: impl IntoIterator<Item = Test>) -> Result<()> {
     for test in tests {
         let mixes = test.definition().roles.iter().flat_map(|role| &role.script.mix);
-        for Captured { file, width, .. } in mixes.filter_map(|kind| kind.captured.as_ref()) {
+        for CapturedValues { file, width, .. } in mixes.filter_map(|kind| kind.captured.as_ref()) {
             if captured(&file.sha256).is_some() {
                 continue;
             }
@@ -346,7 +350,7 @@ mod tests {
         let path = folder.path().join("x.txt").display().to_string();
         fs_err::write(&path, "a = 42\nfunction event() end\n").unwrap();
         let message = |is_meant| {
-            let of_lua = OfLua { is_meant, ..OfLua::default() };
+            let of_lua = LuaContext { is_meant, ..LuaContext::default() };
             read(std::slice::from_ref(&path), &ScriptOptions::default(), of_lua).map(|it| it.name)
         };
         assert_eq!(message(true).unwrap(), "x");
@@ -373,7 +377,7 @@ mod tests {
         let path = |name: &str| folder.path().join(name).display().to_string();
         fs_err::write(path("shared.lua"), "n = 1\n").unwrap();
         fs_err::write(path("own.lua"), "require('shared')\nfunction event() end\n").unwrap();
-        let read = read(&[path("own.lua")], &ScriptOptions::default(), OfLua::default());
+        let read = read(&[path("own.lua")], &ScriptOptions::default(), LuaContext::default());
         let tests = read.unwrap().tests;
         check_scripts(tests.clone()).unwrap();
         fs_err::write(path("shared.lua"), "n = 2\n").unwrap();

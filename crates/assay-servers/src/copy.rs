@@ -143,7 +143,7 @@ fn copy_part(source: &File, target: &File, start: u64, end: u64) -> io::Result<(
         let copied =
             copy_file_range(source, Some(&mut read_at), target, Some(&mut write_at), count);
         match copied {
-            // The file has shrunk, though nobody may write to a template.
+            // The file has shrunk, although no process may write to a template.
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) | Err(Errno::INTR) => {}
             // Another file system, or one without this call.

@@ -43,7 +43,7 @@ pub struct FoundServer {
 
 pub(crate) fn record(run_dir: &Path, kept: &KeptServer) -> Result<()> {
     let json = serde_json::to_vec(kept).map_err(std::io::Error::from)?;
-    // Renamed into place, so that nobody reads a partial file.
+    // Renamed into place, so that no process reads a partial file.
     let unfinished = run_dir.join("kept.new");
     // It may contain the password of a server on a port.
     let mut file = fs::OpenOptions::new()

@@ -1,4 +1,4 @@
-//! Servers on a port: nobody ever gets in without the password, and a client that gets in is not root.
+//! Servers on a port: no client gets in without the password, and a client that gets in is not root.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::net::TcpListener;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{Block, BlockCell, CellId, Slice, SliceOutcome, StudyRecord, Verdict};
+use assay_model::{BlockCell, CellId, PlannedBlock, Slice, SliceOutcome, StudyRecord, Verdict};
 use assay_study::Executor as _;
 use assay_verdict::{CellStanding, Samples, judge};
 
@@ -122,7 +122,7 @@ fn complete_blocks(machine: &SimMachine) -> Result<(), String> {
 /// Whether a block may take fewer rounds than planned to leave time for later tests and blocks: when it used most of
 /// its part of the budget, and when restarts and failures, which start the servers again, made the driver overestimate
 /// start times.
-fn may_shorten(machine: &SimMachine, block: &Block) -> bool {
+fn may_shorten(machine: &SimMachine, block: &PlannedBlock) -> bool {
     const PART: f64 = 0.6;
     let is_failed = |slice: &Slice| matches!(slice.outcome, SliceOutcome::Failed(_));
     if machine.is_restarted() || machine.record().slices.iter().any(is_failed) {

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
-    Block, BlockCell, CellId, Class, EventKind, PlannedCell, Slice, SliceOutcome, StudyEvent,
-    StudyRecord, Trouble, Verdict, WorkCounters,
+    BlockCell, CellId, Class, EventKind, PlannedBlock, PlannedCell, Slice, SliceOutcome,
+    StudyEvent, StudyRecord, Trouble, Verdict, WorkCounters,
 };
 use assay_study::{
     Executor, Outcome, Phase, Shard, SilentEvent, StudyAction, TurnLength, TurnTrace,
@@ -201,7 +201,12 @@ impl SimMachine {
         }
     }
 
-    fn begin(&mut self, block: Block, is_recorded: bool, so_far: &[Verdict]) -> Result<(), Strike> {
+    fn begin(
+        &mut self,
+        block: PlannedBlock,
+        is_recorded: bool,
+        so_far: &[Verdict],
+    ) -> Result<(), Strike> {
         let last = self.record().blocks.last();
         if is_recorded {
             self.ensure(last == Some(&block), "resumes a block that is not the last")?;
@@ -576,7 +581,7 @@ impl SimMachine {
                     Ok(BlockCell { id, rounds })
                 });
                 let cells = cells.collect::<Result<_, Strike>>()?;
-                let block = Block { number: block, run: 0, left, cells };
+                let block = PlannedBlock { number: block, run: 0, left, cells };
                 self.begin(block, is_recorded, &so_far)?;
             }
             StudyAction::Disconnect => self.connected = None,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Block, ShardRun, StudyRecord};
+use assay_model::{PlannedBlock, ShardRun, StudyRecord};
 use assay_study::{Driver, Executor as _, Shard, StudyEnd, carry_out};
 
 use crate::{NoiseSource, Scenario, SimMachine, Strike};
@@ -63,7 +63,7 @@ pub fn on_nodes(scenario: &Scenario, count: u32, node_sd: f64) -> Result<Collect
 fn together(whole: &StudyRecord, parts: Vec<StudyRecord>) -> StudyRecord {
     let mut all = StudyRecord { runs: Vec::new(), finished: true, ..whole.clone() };
     all.study.id = "whole".to_owned();
-    let mut blocks: BTreeMap<u32, Block> = BTreeMap::new();
+    let mut blocks: BTreeMap<u32, PlannedBlock> = BTreeMap::new();
     for part in parts {
         let earlier = all.runs.len();
         all.study.blocks = all.study.blocks.max(part.study.blocks);
@@ -71,7 +71,7 @@ fn together(whole: &StudyRecord, parts: Vec<StudyRecord>) -> StudyRecord {
         for block in part.blocks {
             let run = block.run + earlier;
             let known = blocks.entry(block.number);
-            let known = known.or_insert(Block { run, cells: Vec::new(), ..block });
+            let known = known.or_insert(PlannedBlock { run, cells: Vec::new(), ..block });
             known.cells.extend(block.cells);
         }
         let slices = part.slices.into_iter();
@@ -81,6 +81,6 @@ fn together(whole: &StudyRecord, parts: Vec<StudyRecord>) -> StudyRecord {
     }
     let count = blocks.len() as u32;
     let blocks = (0..).zip(blocks.into_values());
-    all.blocks = blocks.map(|(at, block)| Block { left: count - at, ..block }).collect();
+    all.blocks = blocks.map(|(at, block)| PlannedBlock { left: count - at, ..block }).collect();
     all
 }

@@ -51,7 +51,7 @@ impl CellTime {
     }
 }
 
-/// What fits before a study continues.
+/// The blocks that fit, computed before a study continues.
 #[derive(Debug, Clone)]
 pub struct Forecast {
     /// Indices of the cells that are measured further.
@@ -206,7 +206,7 @@ impl Budget {
         let blocks_left = blocks.left.min(fitting).max(1);
         let share_s = left_s / f64::from(blocks_left) - self.start_s;
         let equal = share_s / once_s;
-        // The first block begins even if the budget is too small: a study without results helps nobody.
+        // The first block begins even if the budget is too small: a study without results is of no use.
         if left_s < least_s && blocks.done > 0 {
             return None;
         }

@@ -73,7 +73,7 @@ impl Policy {
     }
 }
 
-/// What fits into the study after `used_s` seconds, as its driver will plan it.
+/// The blocks that fit into the study after `used_s` seconds, as its driver will plan them.
 pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
     match record.study.experiment {
         Experiment::Interleaved => Interleaved::new(record, record.into()).forecast(used_s),

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::{ControlFlow, Range};
 
-use assay_model::{Block, CellId, Class, EventKind, PlannedCell, Study, StudyRecord, Verdict};
+use assay_model::{
+    CellId, Class, EventKind, PlannedBlock, PlannedCell, Study, StudyRecord, Verdict,
+};
 use assay_plan::{Fitting, ROUNDS_MIN, connect_order, round_order, start_order};
 use assay_verdict::{Fitness, Samples, SliceSample};
 
@@ -34,7 +36,7 @@ pub(crate) struct Interleaved {
     /// Number of the next block after those begun.
     blocks_done: u32,
     /// Last block of an earlier run, which is completed first.
-    begun: Option<Block>,
+    begun: Option<PlannedBlock>,
     taken: BTreeMap<usize, RoundsTaken>,
     rates: Vec<f64>,
     /// Seconds used when the current block must end.
@@ -69,7 +71,8 @@ impl Interleaved {
             _ => None,
         });
         // The look after a block with which the study had ended was its last.
-        let is_open = |block: &&Block| ended_after.flatten().is_none_or(|last| block.number > last);
+        let is_open =
+            |block: &&PlannedBlock| ended_after.flatten().is_none_or(|last| block.number > last);
         let begun = record.blocks.iter().rfind(|block| shard.has(block.number));
         let begun = begun.filter(is_open).cloned();
         let mut new = Self {
@@ -610,7 +613,7 @@ impl Interleaved {
     }
 
     /// Cells of a block of an earlier run, with their rounds.
-    fn rounds_of<C: FromIterator<(usize, u32)>>(&self, begun: &Block) -> C {
+    fn rounds_of<C: FromIterator<(usize, u32)>>(&self, begun: &PlannedBlock) -> C {
         let rounds: BTreeMap<CellId, u32> =
             begun.cells.iter().map(|cell| (cell.id, cell.rounds)).collect();
         self.cells().filter_map(|(cell, id)| Some((cell, *rounds.get(&id)?))).collect()

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use assay_model::{Block, EventKind, SliceOutcome, StudyRecord};
+use assay_model::{EventKind, PlannedBlock, SliceOutcome, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_verdict::Fitness;
 
@@ -43,7 +43,7 @@ impl Stepwise {
             systems: record.systems.len(),
             blocks: record.blocks_max(),
             shard,
-            begun: record.blocks.iter().map(|Block { number, .. }| *number).collect(),
+            begun: record.blocks.iter().map(|PlannedBlock { number, .. }| *number).collect(),
             standing: BTreeMap::new(),
             block: 0,
             left: VecDeque::new(),

@@ -67,7 +67,7 @@ impl Terms {
     }
 }
 
-/// Puts options from a system's name in place of those of the terms.
+/// Replaces options of the terms by those from a system's name.
 fn override_with(
     overrides: &[(String, String)],
     product: Product,

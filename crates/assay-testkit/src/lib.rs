@@ -1,6 +1,6 @@
 //! Real servers for tests.
 //!
-//! A test file has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] in its tests. Everything
+//! A test program has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] in its tests. Everything
 //! panics with the reason if a server is not available: in a test, that is the right outcome.
 
 mod python;

@@ -2,7 +2,7 @@
 
 use assay_model::Verdict;
 
-use crate::{Term, TimeChange};
+use crate::{TimeChange, TimeTerm};
 
 /// Share of a change from which a term alone is its cause.
 const MOST: f64 = 0.6;
@@ -73,36 +73,41 @@ pub(crate) struct CauseFacts<'a> {
 
 impl CauseFacts<'_> {
     /// Share of a term in the whole change, if both changed significantly.
-    fn share(&self, term: Term) -> f64 {
+    fn share(&self, term: TimeTerm) -> f64 {
         let shares = self.change.map(TimeChange::shares).unwrap_or_default();
         shares.into_iter().find(|(it, _)| *it == term).map_or(0.0, |(_, share)| share)
     }
 
-    fn is_mostly(&self, term: Term) -> bool {
+    fn is_mostly(&self, term: TimeTerm) -> bool {
         let shares = self.change.map(TimeChange::shares).unwrap_or_default();
         let largest = shares.into_iter().max_by(|(_, one), (_, other)| one.total_cmp(other));
         largest.is_some_and(|(it, share)| it == term && share >= MOST)
     }
 
     fn is_explained(&self) -> bool {
-        let terms =
-            [Term::ServerCpu, Term::ClientCpu, Term::CpuWait, Term::DiskWait, Term::OtherWait];
+        let terms = [
+            TimeTerm::ServerCpu,
+            TimeTerm::ClientCpu,
+            TimeTerm::CpuWait,
+            TimeTerm::DiskWait,
+            TimeTerm::OtherWait,
+        ];
         terms.into_iter().map(|term| self.share(term)).sum::<f64>() >= EXPLAINED
     }
 }
 
-type Applies = fn(&CauseFacts<'_>) -> bool;
+type CauseCondition = fn(&CauseFacts<'_>) -> bool;
 
-const RULES: [(ChangeCause, Applies); 12] = [
+const RULES: [(ChangeCause, CauseCondition); 12] = [
     (ChangeCause::Stalls, |it| it.verdict == Verdict::Uneven),
     (ChangeCause::Commit, |it| it.has_other_commits),
     (ChangeCause::Plan, |it| it.has_other_plan),
     (ChangeCause::Threads, |it| it.has_other_threads),
-    (ChangeCause::ServerCpu, |it| it.is_mostly(Term::ServerCpu)),
-    (ChangeCause::ClientCpu, |it| it.is_mostly(Term::ClientCpu)),
-    (ChangeCause::CpuWait, |it| it.is_mostly(Term::CpuWait)),
-    (ChangeCause::DiskWait, |it| it.is_mostly(Term::DiskWait)),
-    (ChangeCause::OtherWait, |it| it.is_mostly(Term::OtherWait)),
+    (ChangeCause::ServerCpu, |it| it.is_mostly(TimeTerm::ServerCpu)),
+    (ChangeCause::ClientCpu, |it| it.is_mostly(TimeTerm::ClientCpu)),
+    (ChangeCause::CpuWait, |it| it.is_mostly(TimeTerm::CpuWait)),
+    (ChangeCause::DiskWait, |it| it.is_mostly(TimeTerm::DiskWait)),
+    (ChangeCause::OtherWait, |it| it.is_mostly(TimeTerm::OtherWait)),
     (ChangeCause::Several, |it| it.is_explained()),
     (ChangeCause::Work, |it| it.has_other_work),
     (ChangeCause::Unknown, |_| true),
@@ -119,10 +124,10 @@ mod tests {
     use assay_model::Estimate;
 
     use super::*;
-    use crate::Changed;
+    use crate::QuantityChange;
 
-    fn change(terms: &[(Term, f64)]) -> TimeChange {
-        let changed = |value: f64| Changed {
+    fn change(terms: &[(TimeTerm, f64)]) -> TimeChange {
+        let changed = |value: f64| QuantityChange {
             before: 10.0,
             after: 10.0 + value,
             by: Estimate { value, low: value - 0.01, high: value + 0.01 },
@@ -147,7 +152,11 @@ mod tests {
         }
     }
 
-    fn of(verdict: Verdict, has_other_plan: bool, terms: &[(Term, f64)]) -> Option<ChangeCause> {
+    fn of(
+        verdict: Verdict,
+        has_other_plan: bool,
+        terms: &[(TimeTerm, f64)],
+    ) -> Option<ChangeCause> {
         let change = change(terms);
         cause(&CauseFacts { has_other_plan, change: Some(&change), ..facts(verdict) })
     }
@@ -155,19 +164,20 @@ mod tests {
     #[test]
     fn the_first_rule_that_applies_is_the_cause() {
         use Verdict::{Faster, Same, Slower, Uneven};
-        let cpu = [(Term::ServerCpu, 8.0), (Term::OtherWait, 2.0)];
+        let cpu = [(TimeTerm::ServerCpu, 8.0), (TimeTerm::OtherWait, 2.0)];
         assert_eq!(of(Slower, false, &cpu), Some(ChangeCause::ServerCpu));
         assert_eq!(of(Slower, true, &cpu), Some(ChangeCause::Plan));
         assert_eq!(of(Uneven, true, &cpu), Some(ChangeCause::Stalls));
         assert_eq!(of(Same, true, &cpu), None);
-        let less = [(Term::ServerCpu, 0.5), (Term::DiskWait, -4.0)];
+        let less = [(TimeTerm::ServerCpu, 0.5), (TimeTerm::DiskWait, -4.0)];
         assert_eq!(of(Faster, false, &less), Some(ChangeCause::DiskWait));
         // Shares may exceed 1 where other terms decreased.
-        let more = [(Term::ServerCpu, 6.5), (Term::OtherWait, 9.5), (Term::ClientCpu, -6.0)];
+        let more =
+            [(TimeTerm::ServerCpu, 6.5), (TimeTerm::OtherWait, 9.5), (TimeTerm::ClientCpu, -6.0)];
         assert_eq!(of(Slower, false, &more), Some(ChangeCause::OtherWait));
-        let both = [(Term::ServerCpu, 5.0), (Term::OtherWait, 5.0)];
+        let both = [(TimeTerm::ServerCpu, 5.0), (TimeTerm::OtherWait, 5.0)];
         assert_eq!(of(Slower, false, &both), Some(ChangeCause::Several));
-        let unknown = [(Term::ServerCpu, 1.0), (Term::Unknown, 9.0)];
+        let unknown = [(TimeTerm::ServerCpu, 1.0), (TimeTerm::Unknown, 9.0)];
         assert_eq!(of(Slower, false, &unknown), Some(ChangeCause::Unknown));
     }
 
@@ -179,7 +189,7 @@ mod tests {
 
     #[test]
     fn commits_come_before_plans_and_threads_before_waiting_for_a_cpu() {
-        let change = change(&[(Term::CpuWait, 7.0), (Term::ServerCpu, 3.0)]);
+        let change = change(&[(TimeTerm::CpuWait, 7.0), (TimeTerm::ServerCpu, 3.0)]);
         let slower = || CauseFacts { change: Some(&change), ..facts(Verdict::Slower) };
         assert_eq!(cause(&slower()), Some(ChangeCause::CpuWait));
         assert_eq!(

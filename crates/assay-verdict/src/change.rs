@@ -18,7 +18,7 @@ use crate::student::upper_quantile;
 const BLOCKS_MIN: usize = 3;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Term {
+pub enum TimeTerm {
     /// CPU time of clients, except while the threads that serve them run.
     ClientCpu,
     /// CPU time of the threads that serve connections.
@@ -31,7 +31,7 @@ pub enum Term {
     Unknown,
 }
 
-impl Term {
+impl TimeTerm {
     pub const ALL: [Self; 6] = [
         Self::ClientCpu,
         Self::ServerCpu,
@@ -68,13 +68,13 @@ impl Term {
 
 /// A quantity of the base and of another system, microseconds per operation.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Changed {
+pub struct QuantityChange {
     pub before: f64,
     pub after: f64,
     pub by: Estimate,
 }
 
-impl Changed {
+impl QuantityChange {
     pub fn is_certain(&self) -> bool {
         self.by.has_interval() && (self.by.low > 0.0 || self.by.high < 0.0)
     }
@@ -82,30 +82,30 @@ impl Changed {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct TimeChange {
-    pub time: Changed,
+    pub time: QuantityChange,
     /// They add up to the time, and their changes to its change.
-    pub terms: Vec<(Term, Changed)>,
+    pub terms: Vec<(TimeTerm, QuantityChange)>,
     /// CPU time of the server's other threads, not part of the time; `None` if not measured.
-    pub background_cpu: Option<Changed>,
-    /// Kernel part of [`Term::ServerCpu`]; `None` if the clock does not distinguish modes.
-    pub kernel_cpu: Option<Changed>,
+    pub background_cpu: Option<QuantityChange>,
+    /// Kernel part of [`TimeTerm::ServerCpu`]; `None` if the clock does not distinguish modes.
+    pub kernel_cpu: Option<QuantityChange>,
     /// User-space instructions of the server per operation; `None` if the processor did not count them.
-    pub instructions: Option<Changed>,
+    pub instructions: Option<QuantityChange>,
 }
 
 impl TimeChange {
     pub fn tells_disk(&self) -> bool {
-        self.terms.iter().any(|(term, _)| *term == Term::DiskWait)
+        self.terms.iter().any(|(term, _)| *term == TimeTerm::DiskWait)
     }
 
     /// Significantly changed terms with their share of the whole change, the largest first; empty if the whole change
     /// is not significant.
-    pub fn shares(&self) -> Vec<(Term, f64)> {
+    pub fn shares(&self) -> Vec<(TimeTerm, f64)> {
         if !self.time.is_certain() {
             return Vec::new();
         }
         let certain = self.terms.iter().filter(|(_, changed)| changed.is_certain());
-        let mut shares: Vec<(Term, f64)> =
+        let mut shares: Vec<(TimeTerm, f64)> =
             certain.map(|(term, changed)| (*term, changed.by.value / self.time.by.value)).collect();
         shares.retain(|(_, share)| share.is_finite());
         shares.sort_by(|(_, one), (_, other)| other.abs().total_cmp(&one.abs()));
@@ -140,10 +140,10 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
         let (before, after) = (of(&before)?, of(&after)?);
         let difference = |[before, after]: &[CpuAccount; 2]| Some(of(after)? - of(before)?);
         let partial: Vec<f64> = partial.iter().map(difference).collect::<Option<_>>()?;
-        Some(Changed { before, after, by: jackknife(after - before, &partial, ALPHA) })
+        Some(QuantityChange { before, after, by: jackknife(after - before, &partial, ALPHA) })
     };
     let term =
-        |(at, term): (usize, &Term)| Some((*term, changed(&|it| it.terms.get(at).copied())?));
+        |(at, term): (usize, &TimeTerm)| Some((*term, changed(&|it| it.terms.get(at).copied())?));
     Some(TimeChange {
         time: changed(&|it| Some(it.time))?,
         terms: kinds.iter().enumerate().filter_map(term).collect(),
@@ -171,50 +171,52 @@ struct CpuAccount {
     instructions: Option<f64>,
 }
 
-fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<Term> {
+fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<TimeTerm> {
     let has = |key| all.clone().all(|per_op| per_op.get(key).is_some());
     let mut kinds = Vec::new();
     let has_clients = has("client_cpu_us");
     if has_clients {
-        kinds.push(Term::ClientCpu);
+        kinds.push(TimeTerm::ClientCpu);
     }
     if has("server_cpu_us") {
-        kinds.push(Term::ServerCpu);
+        kinds.push(TimeTerm::ServerCpu);
     }
     // Overlap with clients is known only from their counters.
     if !has_clients || !has("other_wait_us") {
-        kinds.push(Term::Unknown);
+        kinds.push(TimeTerm::Unknown);
         return kinds;
     }
-    kinds.push(Term::CpuWait);
+    kinds.push(TimeTerm::CpuWait);
     if has("disk_wait_us") {
-        kinds.push(Term::DiskWait);
+        kinds.push(TimeTerm::DiskWait);
     }
-    kinds.push(Term::OtherWait);
+    kinds.push(TimeTerm::OtherWait);
     kinds
 }
 
 impl CpuAccount {
     /// Time in these terms; `None` if one is unknown, or if they contradict the time.
-    fn of(kinds: &[Term], per_op: &PerOp) -> Option<Self> {
+    fn of(kinds: &[TimeTerm], per_op: &PerOp) -> Option<Self> {
         let time_us = per_op.time_us();
         let mut known_us = 0.0;
         let mut terms = Vec::with_capacity(kinds.len());
         for term in kinds {
             let value = match term {
-                Term::ClientCpu if kinds.contains(&Term::Unknown) => per_op.get("client_cpu_us")?,
-                Term::ClientCpu => per_op.get("client_cpu_us")? - beside_server(per_op),
-                Term::ServerCpu => per_op.get("server_cpu_us")?,
-                Term::CpuWait => per_op.get("cpu_wait_us")?,
-                Term::DiskWait => per_op.get("disk_wait_us")?,
-                Term::OtherWait if kinds.contains(&Term::DiskWait) => {
+                TimeTerm::ClientCpu if kinds.contains(&TimeTerm::Unknown) => {
+                    per_op.get("client_cpu_us")?
+                }
+                TimeTerm::ClientCpu => per_op.get("client_cpu_us")? - beside_server(per_op),
+                TimeTerm::ServerCpu => per_op.get("server_cpu_us")?,
+                TimeTerm::CpuWait => per_op.get("cpu_wait_us")?,
+                TimeTerm::DiskWait => per_op.get("disk_wait_us")?,
+                TimeTerm::OtherWait if kinds.contains(&TimeTerm::DiskWait) => {
                     per_op.get("other_wait_us")?
                 }
-                Term::OtherWait => per_op.get("wait_us")?,
-                Term::Unknown => time_us - known_us,
+                TimeTerm::OtherWait => per_op.get("wait_us")?,
+                TimeTerm::Unknown => time_us - known_us,
             };
             // CPU time exceeding the whole time explains nothing.
-            if *term == Term::Unknown && value < -RESOLUTION * time_us {
+            if *term == TimeTerm::Unknown && value < -RESOLUTION * time_us {
                 return None;
             }
             known_us += value;
@@ -265,7 +267,7 @@ mod tests {
         ])
     }
 
-    fn accounts(before: &PerOp, after: &PerOp) -> (Vec<Term>, [CpuAccount; 2]) {
+    fn accounts(before: &PerOp, after: &PerOp) -> (Vec<TimeTerm>, [CpuAccount; 2]) {
         let kinds = kinds([before, after].into_iter());
         let accounts = [before, after].map(|it| CpuAccount::of(&kinds, it).unwrap());
         (kinds, accounts)
@@ -275,7 +277,10 @@ mod tests {
     fn the_terms_add_up_to_the_whole() {
         let (kinds, accounts) =
             accounts(&per_op(5.0, 10.0, 5.0, 0.0), &per_op(5.5, 13.0, 7.0, 2.0));
-        assert_eq!(kinds, [Term::ClientCpu, Term::ServerCpu, Term::CpuWait, Term::OtherWait]);
+        assert_eq!(
+            kinds,
+            [TimeTerm::ClientCpu, TimeTerm::ServerCpu, TimeTerm::CpuWait, TimeTerm::OtherWait]
+        );
         for account in &accounts {
             assert!((account.terms.iter().sum::<f64>() - account.time).abs() < 1e-9);
         }
@@ -297,10 +302,10 @@ mod tests {
         let before = PerOp::of_test(&cpu);
         let after = per_op(5.0, 10.0, 5.0, 4.0);
         let (kinds, [old, new]) = accounts(&before, &after);
-        assert_eq!(kinds, [Term::ClientCpu, Term::ServerCpu, Term::Unknown]);
+        assert_eq!(kinds, [TimeTerm::ClientCpu, TimeTerm::ServerCpu, TimeTerm::Unknown]);
         assert!((new.terms[2] - old.terms[2] - 4.0).abs() < 1e-9);
         let before = PerOp::of_test(&cpu[..2]);
-        assert_eq!(accounts(&before, &after).0, [Term::ClientCpu, Term::Unknown]);
+        assert_eq!(accounts(&before, &after).0, [TimeTerm::ClientCpu, TimeTerm::Unknown]);
     }
 
     #[test]
@@ -316,7 +321,7 @@ mod tests {
 
     #[test]
     fn only_certain_terms_have_a_share() {
-        let changed = |value: f64, half: f64| Changed {
+        let changed = |value: f64, half: f64| QuantityChange {
             before: 10.0,
             after: 10.0 + value,
             by: Estimate { value, low: value - half, high: value + half },
@@ -324,14 +329,14 @@ mod tests {
         let change = TimeChange {
             time: changed(4.0, 1.0),
             terms: vec![
-                (Term::ClientCpu, changed(0.1, 0.2)),
-                (Term::OtherWait, changed(1.0, 0.4)),
-                (Term::ServerCpu, changed(3.0, 1.0)),
+                (TimeTerm::ClientCpu, changed(0.1, 0.2)),
+                (TimeTerm::OtherWait, changed(1.0, 0.4)),
+                (TimeTerm::ServerCpu, changed(3.0, 1.0)),
             ],
             background_cpu: None,
             kernel_cpu: None,
             instructions: None,
         };
-        assert_eq!(change.shares(), [(Term::ServerCpu, 0.75), (Term::OtherWait, 0.25)]);
+        assert_eq!(change.shares(), [(TimeTerm::ServerCpu, 0.75), (TimeTerm::OtherWait, 0.25)]);
     }
 }

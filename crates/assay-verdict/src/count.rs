@@ -1,14 +1,14 @@
 //! Instructions per operation, and their change against the base.
 
 use assay_model::{
-    COUNT_THRESHOLD, CellId, Count, CountBatch, CountVerdict, CountedBy, Estimate, EventKind,
+    COUNT_THRESHOLD, CellId, Count, CountBatch, CountSource, CountVerdict, Estimate, EventKind,
     Experiment, Study, StudyDocument as _, StudyRecord, Verdict,
 };
 
 use crate::CellJudgement;
-use crate::counted::{Instructions, compare_counts};
-use crate::counted_modules::{Counted, counted_modules};
+use crate::count_change::{Instructions, compare_counts};
 use crate::gate::{GateCell, GateJudgement, GateVerdict};
+use crate::module_counts::{SystemCounts, counted_modules};
 use crate::profile::Modules;
 use crate::robust::median;
 use crate::student::upper_quantile;
@@ -29,7 +29,7 @@ const FLOOR: f64 = 1e-4;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CountJudgement {
-    pub by: CountedBy,
+    pub by: CountSource,
     /// User-space instructions per operation of the serving thread.
     pub instructions: Estimate,
     pub background: Option<f64>,
@@ -54,7 +54,7 @@ pub struct CountTotal {
     pub base_background: Option<f64>,
 }
 
-pub(crate) fn of(
+pub(crate) fn judgement(
     record: &StudyRecord,
     cell: CellId,
     (base, system): (usize, usize),
@@ -110,7 +110,7 @@ pub fn is_count_open(
     planned.is_some_and(|(_, margin)| gate_ratio(other, base, *margin, level).1.is_none())
 }
 
-/// Error of a gate's claims that a limit is exceeded, over all tests and systems together, if no limit is.
+/// Error of a gate's verdicts that a limit is exceeded, over all tests and systems together, if no limit is.
 const GATE_LEVEL: f64 = 0.005;
 
 pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<GateJudgement> {
@@ -137,8 +137,8 @@ pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<Gate
 }
 
 fn gate_level(tests: usize, systems: usize) -> f64 {
-    let claims = tests.max(1) * systems.saturating_sub(1).max(1) * COUNT_LOOKS;
-    2.0 * GATE_LEVEL / claims as f64
+    let verdicts = tests.max(1) * systems.saturating_sub(1).max(1) * COUNT_LOOKS;
+    2.0 * GATE_LEVEL / verdicts as f64
 }
 
 /// Ratio of a system's instructions to the base's with its 95% interval, and the verdict on a limit; `None` if unknown.
@@ -186,9 +186,9 @@ fn is_same_build(record: &StudyRecord, systems: [usize; 2]) -> bool {
     base.is_some() && base == other
 }
 
-fn counted(count: &Count) -> Counted<'_> {
+fn counted(count: &Count) -> SystemCounts<'_> {
     let Count { ops, server, functions, .. } = count;
-    Counted { ops: *ops, server, functions }
+    SystemCounts { ops: *ops, server, functions }
 }
 
 /// Judges a count against the base's, if it is another one. `None` without batches.
@@ -391,7 +391,7 @@ mod tests {
         };
         let batches: Vec<CountBatch> = noise.into_iter().enumerate().map(batch).collect();
         Count {
-            by: CountedBy::Callgrind,
+            by: CountSource::Callgrind,
             version: None,
             hidden: Vec::new(),
             instances: batches.chunks(6).map(<[_]>::to_vec).collect(),

@@ -144,7 +144,7 @@ fn percent(part: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::CountedBy;
+    use assay_model::CountSource;
 
     use super::*;
 
@@ -156,7 +156,7 @@ mod tests {
         let judged = CountJudgement {
             left_out: 0,
             total: None,
-            by: CountedBy::Callgrind,
+            by: CountSource::Callgrind,
             instructions: within(1000.0, 1.0),
             background: None,
             kernel: None,
@@ -230,7 +230,7 @@ mod tests {
     fn what_moved_between_threads_is_said() {
         let judged = |called, (ratio, verdict): (f64, CountVerdict)| CountJudgement {
             left_out: 0,
-            by: CountedBy::Callgrind,
+            by: CountSource::Callgrind,
             instructions: within(57_200.0, 1.0),
             background: Some(3_939.0),
             kernel: None,
@@ -261,7 +261,7 @@ mod tests {
         let judged = CountJudgement {
             left_out: 0,
             total: None,
-            by: CountedBy::Callgrind,
+            by: CountSource::Callgrind,
             instructions: within(1000.0, 1.0),
             background: None,
             kernel: None,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{STATUS, STATUS_LEVELS, Slice};
 
-use crate::change::{Changed, jackknife};
+use crate::change::{QuantityChange, jackknife};
 use crate::looks::ALPHA;
 use crate::reads::PAGES_FREE;
 use crate::robust::median;
@@ -21,7 +21,7 @@ const NAMES_MAX: usize = 200;
 pub struct CounterChange {
     pub name: String,
     /// Per operation of the base and of the system; for a level ([`STATUS_LEVELS`]), the mean.
-    pub changed: Changed,
+    pub changed: QuantityChange,
     /// Whether most slices show at least half of the change. Rare events do not explain a usual ratio.
     pub is_usual: bool,
 }
@@ -93,7 +93,8 @@ fn change(
     let [before, after] = per_op(None)?;
     let difference = |pair| per_op(Some(pair)).map(|[before, after]| after - before);
     let partial: Vec<f64> = pairs.iter().filter_map(difference).collect();
-    let at = |level| Changed { before, after, by: jackknife(after - before, &partial, level) };
+    let at =
+        |level| QuantityChange { before, after, by: jackknife(after - before, &partial, level) };
     let is_large = (after - before).abs() > (CHANGED * before).max(LEAST);
     if !is_large {
         return None;

@@ -266,7 +266,7 @@ fn effect(cell: &EffectCell, shared: &SharedVariance) -> Option<Effect> {
         (None, 1) => (1.0, known_df),
         (None, _) => (ratio, reduced.degrees()),
     };
-    // A second block never reduces information: what is known without deviations of blocks stays.
+    // A second block never reduces information: the variance known without deviations of blocks stays.
     let (scale, df) = shared.assumed.fill(1.0, (scale, df), known_df.min(KNOWN_DF));
     let variance = scale / weighted.sum;
     let df = if shared.prior.is_some() { shared.limit(count * variance, df) } else { df };

@@ -1,7 +1,7 @@
 //! Evidence for a change of a waiting term: server counters, and observed waits of threads.
 
 use crate::phrases::per_operation;
-use crate::{Changed, CounterChange, ProfileChange, Term, Wait};
+use crate::{CounterChange, ProfileChange, QuantityChange, TimeTerm, Wait};
 
 /// Counters of waiting time, their description, and microseconds per unit of the counter.
 const TIMES: [(&str, &str, f64); 2] = [
@@ -39,14 +39,14 @@ const LONGEST_US: f64 = 10_000.0;
 /// changed in the same direction often enough to explain it, the one with the largest change. Nothing if the counters
 /// were not read.
 pub(crate) fn evidence(
-    term: Term,
+    term: TimeTerm,
     tells_disk: bool,
     wait_us: f64,
     counters: Option<&[CounterChange]>,
     profile: Option<&ProfileChange>,
 ) -> String {
     let sampled = profile.and_then(|profile| sampled(term, wait_us, profile));
-    if term == Term::Unknown {
+    if term == TimeTerm::Unknown {
         return sampled.unwrap_or_default();
     }
     let Some(counters) = counters else { return sampled.unwrap_or_default() };
@@ -54,10 +54,12 @@ pub(crate) fn evidence(
         return timed;
     }
     let listed: &[&[(&str, &str)]] = match term {
-        Term::DiskWait => &[&DISK],
-        Term::OtherWait if tells_disk => &[&WAITS],
-        Term::OtherWait => &[&WAITS, &DISK],
-        Term::ClientCpu | Term::ServerCpu | Term::CpuWait | Term::Unknown => return String::new(),
+        TimeTerm::DiskWait => &[&DISK],
+        TimeTerm::OtherWait if tells_disk => &[&WAITS],
+        TimeTerm::OtherWait => &[&WAITS, &DISK],
+        TimeTerm::ClientCpu | TimeTerm::ServerCpu | TimeTerm::CpuWait | TimeTerm::Unknown => {
+            return String::new();
+        }
     };
     let words = |counter: &CounterChange| {
         let mut known = listed.iter().flat_map(|known| known.iter());
@@ -83,8 +85,8 @@ pub(crate) fn evidence(
 /// Share of a term by which sampled or server-measured waits must change to support it.
 const SUPPORT: f64 = 0.5;
 
-fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String> {
-    if term != Term::OtherWait {
+fn timed(term: TimeTerm, wait_us: f64, counters: &[CounterChange]) -> Option<String> {
+    if term != TimeTerm::OtherWait {
         return None;
     }
     let known = counters.iter().filter(|it| it.is_usual).filter_map(|counter| {
@@ -101,14 +103,16 @@ fn timed(term: Term, wait_us: f64, counters: &[CounterChange]) -> Option<String>
     })
 }
 
-fn sampled(term: Term, wait_us: f64, profile: &ProfileChange) -> Option<String> {
+fn sampled(term: TimeTerm, wait_us: f64, profile: &ProfileChange) -> Option<String> {
     let listed: &[Wait] = match term {
-        Term::DiskWait => &[Wait::Flush, Wait::Disk],
-        Term::OtherWait | Term::Unknown => &[Wait::Lock, Wait::Flush, Wait::Disk, Wait::Sleep],
-        Term::ClientCpu | Term::ServerCpu | Term::CpuWait => return None,
+        TimeTerm::DiskWait => &[Wait::Flush, Wait::Disk],
+        TimeTerm::OtherWait | TimeTerm::Unknown => {
+            &[Wait::Lock, Wait::Flush, Wait::Disk, Wait::Sleep]
+        }
+        TimeTerm::ClientCpu | TimeTerm::ServerCpu | TimeTerm::CpuWait => return None,
     };
     let waits = profile.waits.iter().flatten().filter(|(wait, _)| listed.contains(wait));
-    let supports = |(_, changed): &&(Wait, Changed)| changed.by.value / wait_us >= SUPPORT;
+    let supports = |(_, changed): &&(Wait, QuantityChange)| changed.by.value / wait_us >= SUPPORT;
     let most = waits
         .filter(supports)
         .max_by(|(_, one), (_, other)| one.by.value.abs().total_cmp(&other.by.value.abs()));

@@ -12,8 +12,8 @@ use crate::looks::ALPHA;
 use crate::rules::{NEAR, Rules};
 use crate::student::is_of_use;
 
-/// One-sided error of either claim: half the two-sided error of an interval, so that the 95% interval of a single look
-/// agrees with the claim.
+/// One-sided error of either verdict: half the two-sided error of an interval, so that the 95% interval of a single
+/// look agrees with the verdict.
 const ONE_SIDED: f64 = ALPHA / 2.0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl GateJudgement {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct GateClaim {
+pub(crate) struct GateCase {
     pub(crate) cell: CellId,
     pub(crate) system: usize,
     pub(crate) margin: f64,
@@ -120,7 +120,7 @@ impl GateLook {
         (self.effect.p_below(self.limit) / self.share).min(1.0)
     }
 
-    /// Why it is undecided. `rivals`: number of claims among which a slowdown must stand out.
+    /// Why it is undecided. `rivals`: number of cases among which a slowdown must stand out.
     fn doubt(&self, rivals: usize) -> VerdictDoubt {
         let room = (self.effect.log - self.limit).abs();
         let near = NEAR * self.limit.abs();
@@ -139,47 +139,47 @@ impl GateLook {
     }
 }
 
-pub(crate) fn judge(claims: &[GateClaim], rules: &Rules) -> GateJudgement {
-    let look = |claim: &GateClaim| {
-        let effect = claim.effect.filter(|it| !claim.has_failed && it.blocks >= rules.blocks_min());
-        let (effect, limit) = (effect?, (-claim.margin).ln_1p());
+pub(crate) fn judge(cases: &[GateCase], rules: &Rules) -> GateJudgement {
+    let look = |case: &GateCase| {
+        let effect = case.effect.filter(|it| !case.has_failed && it.blocks >= rules.blocks_min());
+        let (effect, limit) = (effect?, (-case.margin).ln_1p());
         let (level, share) = rules.look(&effect);
         Some(GateLook { effect, limit, level, share })
     };
-    let looks: Vec<Option<GateLook>> = claims.iter().map(look).collect();
-    let p_value = |(claim, look): (&GateClaim, &Option<GateLook>)| match look {
-        Some(look) if !claim.is_of_one => look.p_too_slow(),
+    let looks: Vec<Option<GateLook>> = cases.iter().map(look).collect();
+    let p_value = |(case, look): (&GateCase, &Option<GateLook>)| match look {
+        Some(look) if !case.is_of_one => look.p_too_slow(),
         _ => 1.0,
     };
-    let p_values: Vec<f64> = claims.iter().zip(&looks).map(p_value).collect();
+    let p_values: Vec<f64> = cases.iter().zip(&looks).map(p_value).collect();
     let too_slow = holm(&p_values, ONE_SIDED);
     let rivals = too_slow.iter().filter(|it| !**it).count();
-    let cells = claims.iter().zip(looks).zip(too_slow).map(|((claim, look), too_slow)| {
-        let least = 1.0 - claim.margin;
-        let verdict = match (look, claim.bound) {
-            _ if claim.has_failed => GateVerdict::Failed,
+    let cells = cases.iter().zip(looks).zip(too_slow).map(|((case, look), too_slow)| {
+        let least = 1.0 - case.margin;
+        let verdict = match (look, case.bound) {
+            _ if case.has_failed => GateVerdict::Failed,
             (_, Some(RatioBound::AtMost(most))) if most < least => GateVerdict::Exceeded,
             (_, Some(RatioBound::AtLeast(ratio))) if ratio > least => GateVerdict::Passed,
             _ if too_slow => GateVerdict::Exceeded,
-            _ if claim.is_of_one => GateVerdict::Undecided,
-            (Some(look), _) if look.passes() && claim.stalled.is_none() => GateVerdict::Passed,
+            _ if case.is_of_one => GateVerdict::Undecided,
+            (Some(look), _) if look.passes() && case.stalled.is_none() => GateVerdict::Passed,
             _ => GateVerdict::Undecided,
         };
-        let doubt = (verdict == GateVerdict::Undecided).then(|| match (claim.stalled, look) {
+        let doubt = (verdict == GateVerdict::Undecided).then(|| match (case.stalled, look) {
             (Some(total), _) => VerdictDoubt::PerhapsUneven { total },
-            (None, Some(_)) if claim.is_of_one => VerdictDoubt::OneBusyBlock,
+            (None, Some(_)) if case.is_of_one => VerdictDoubt::OneBusyBlock,
             (None, Some(look)) => look.doubt(rivals),
-            (None, None) => claim.doubt(rules),
+            (None, None) => case.doubt(rules),
         });
-        let ratio = claim.effect.map(|effect| effect.interval(rules.look(&effect).0));
-        let ratio = ratio.or_else(|| claim.bound?.estimate());
-        let GateClaim { cell, system, margin, .. } = *claim;
+        let ratio = case.effect.map(|effect| effect.interval(rules.look(&effect).0));
+        let ratio = ratio.or_else(|| case.bound?.estimate());
+        let GateCase { cell, system, margin, .. } = *case;
         GateCell { cell, system, margin, ratio, verdict, doubt }
     });
     GateJudgement { cells: cells.collect() }
 }
 
-impl GateClaim {
+impl GateCase {
     fn doubt(&self, rules: &Rules) -> VerdictDoubt {
         match self.effect {
             Some(effect) => {

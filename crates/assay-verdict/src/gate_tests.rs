@@ -8,10 +8,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::effect::tests::effect;
 
-fn claim(effect: Option<Effect>) -> GateClaim {
+fn case(effect: Option<Effect>) -> GateCase {
     let setup = Setup { clients: 1, tables: 1, rows: 1 };
     let cell = CellId { test: tests_of(TestSet::Set32)[0], setup };
-    GateClaim {
+    GateCase {
         bound: None,
         cell,
         system: 1,
@@ -24,25 +24,25 @@ fn claim(effect: Option<Effect>) -> GateClaim {
     }
 }
 
-fn after(blocks: u32, ratio: f64, se: f64) -> GateClaim {
+fn after(blocks: u32, ratio: f64, se: f64) -> GateCase {
     let mut effect = effect(ratio.ln(), se, f64::INFINITY);
     (effect.blocks, effect.last) = (blocks, blocks - 1);
-    claim(Some(effect))
+    case(Some(effect))
 }
 
-fn verdicts(claims: &[GateClaim], planned: u32) -> Vec<GateVerdict> {
-    judge(claims, &Rules::of_blocks(planned)).cells.iter().map(|it| it.verdict).collect()
+fn verdicts(cases: &[GateCase], planned: u32) -> Vec<GateVerdict> {
+    judge(cases, &Rules::of_blocks(planned)).cells.iter().map(|it| it.verdict).collect()
 }
 
 #[test]
 fn one_busy_block_neither_fails_nor_passes_a_gate() {
-    let claims = [true, false].map(|is_of_one| GateClaim { is_of_one, ..after(1, 0.5, 0.02) });
-    assert_eq!(verdicts(&claims, 1), [GateVerdict::Undecided, GateVerdict::Exceeded]);
+    let cases = [true, false].map(|is_of_one| GateCase { is_of_one, ..after(1, 0.5, 0.02) });
+    assert_eq!(verdicts(&cases, 1), [GateVerdict::Undecided, GateVerdict::Exceeded]);
     // The base may have been the one that waited.
-    let faster = [true, false].map(|is_of_one| GateClaim { is_of_one, ..after(1, 3.0, 0.02) });
+    let faster = [true, false].map(|is_of_one| GateCase { is_of_one, ..after(1, 3.0, 0.02) });
     assert_eq!(verdicts(&faster, 1), [GateVerdict::Undecided, GateVerdict::Passed]);
-    for claims in [claims, faster] {
-        let judged = judge(&claims, &Rules::of_blocks(1));
+    for cases in [cases, faster] {
+        let judged = judge(&cases, &Rules::of_blocks(1));
         assert_eq!(judged.cells[0].doubt, Some(VerdictDoubt::OneBusyBlock));
     }
 }
@@ -65,13 +65,13 @@ fn bounds_decide() {
         (many(0.985, 0.007), many(0.95, 0.009), many(0.95, 0.006)),
         (Passed, Undecided, Exceeded)
     );
-    let failed = GateClaim { has_failed: true, ..after(1, 0.5, 0.01) };
-    assert_eq!(verdicts(&[failed, claim(None)], 1), [Failed, Undecided]);
+    let failed = GateCase { has_failed: true, ..after(1, 0.5, 0.01) };
+    assert_eq!(verdicts(&[failed, case(None)], 1), [Failed, Undecided]);
 }
 
 #[test]
 fn a_system_that_stalls_does_not_pass() {
-    let stalled = GateClaim { stalled: Some(0.83), ..after(1, 1.0, 0.005) };
+    let stalled = GateCase { stalled: Some(0.83), ..after(1, 1.0, 0.005) };
     let judged = judge(&[stalled, after(1, 1.0, 0.005)], &Rules::of_blocks(1));
     assert_eq!(judged.verdict(), GateVerdict::Undecided);
     assert_eq!(judged.cells[0].doubt, Some(VerdictDoubt::PerhapsUneven { total: 0.83 }));
@@ -80,12 +80,12 @@ fn a_system_that_stalls_does_not_pass() {
 
 #[test]
 fn the_worst_cell_decides_for_the_study() {
-    let of = |claims: &[GateClaim]| {
-        let judged = judge(claims, &Rules::of_blocks(1));
+    let of = |cases: &[GateCase]| {
+        let judged = judge(cases, &Rules::of_blocks(1));
         (judged.verdict(), judged.open_cells().len())
     };
     let (good, open, bad) = (after(1, 1.0, 0.001), after(1, 0.97, 0.01), after(1, 0.9, 0.001));
-    let failed = GateClaim { has_failed: true, ..good };
+    let failed = GateCase { has_failed: true, ..good };
     assert_eq!(of(&[good, good]), (GateVerdict::Passed, 0));
     assert_eq!(of(&[good, open]), (GateVerdict::Undecided, 1));
     assert_eq!(of(&[good, open, failed]), (GateVerdict::Failed, 1));
@@ -94,16 +94,16 @@ fn the_worst_cell_decides_for_the_study() {
 
 #[test]
 fn an_undecided_cell_says_how_much_longer_it_needs() {
-    let doubt = |claim| judge(&[claim], &Rules::of_blocks(6)).cells[0].doubt;
+    let doubt = |case| judge(&[case], &Rules::of_blocks(6)).cells[0].doubt;
     assert_eq!(doubt(after(6, 0.972, 0.005)), Some(VerdictDoubt::AtThreshold));
     let Some(VerdictDoubt::Wide { times, .. }) = doubt(after(6, 1.0, 0.03)) else { panic!() };
     // The half-width is twice the distance to the limit.
     assert!((times - 4.0).abs() < 0.5, "{times}");
     assert_eq!(
-        doubt(GateClaim { is_measured: false, ..claim(None) }),
+        doubt(GateCase { is_measured: false, ..case(None) }),
         Some(VerdictDoubt::Unmeasured)
     );
-    assert_eq!(doubt(claim(None)), Some(VerdictDoubt::SinglePair));
+    assert_eq!(doubt(case(None)), Some(VerdictDoubt::SinglePair));
     assert_eq!(doubt(after(6, 1.0, 0.001)), None);
 }
 
@@ -140,9 +140,9 @@ fn simulated(ratio: f64, sd: f64, df: f64, studies: u32) -> Errors {
             for (values, _) in values.iter_mut().zip(open).filter(|(_, open)| *open) {
                 values.push(ratio.ln() + sd * normal());
             }
-            let claims: Vec<GateClaim> =
+            let cases: Vec<GateCase> =
                 values.iter().map(|it| estimated(it, squares * sd * sd, df)).collect();
-            judged = judge(&claims, &rules);
+            judged = judge(&cases, &rules);
             for (open, cell) in open.iter_mut().zip(&judged.cells) {
                 *open = cell.verdict == GateVerdict::Undecided;
             }
@@ -161,20 +161,20 @@ fn simulated(ratio: f64, sd: f64, df: f64, studies: u32) -> Errors {
     }
 }
 
-fn estimated(values: &[f64], squares: f64, df: f64) -> GateClaim {
+fn estimated(values: &[f64], squares: f64, df: f64) -> GateCase {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let own: f64 = values.iter().map(|it| (it - mean).powi(2)).sum();
     let df = df + count - 1.0;
     if df <= 0.0 {
-        return claim(None);
+        return case(None);
     }
     let mut effect = effect(mean, ((own + squares) / df / count).sqrt(), df);
     (effect.blocks, effect.last) = (values.len() as u32, values.len() as u32 - 1);
-    claim(Some(effect))
+    case(Some(effect))
 }
 
-/// Where every system is exactly as slow as the limit allows, both claims are wrong.
+/// Where every system is exactly as slow as the limit allows, both verdicts are wrong.
 #[test]
 fn errors_keep_within_their_rates() {
     for df in [0.0, 40.0] {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::{CellCount, CountedBy};
+use assay_model::{CellCount, CountSource};
 
 /// Words in names of functions specific to an instruction set, and the set. A word ends before a character that is no
 /// letter or digit. Most are functions of the C library, such as `__memmove_avx_unaligned_erms`.
@@ -47,7 +47,7 @@ pub struct InstructionSets<'a> {
 
 /// `None` unless valgrind counted.
 pub fn instruction_sets(counts: &[CellCount]) -> Option<InstructionSets<'_>> {
-    let counts = || counts.iter().filter(|of| of.count.by == CountedBy::Callgrind);
+    let counts = || counts.iter().filter(|of| of.count.by == CountSource::Callgrind);
     counts().next()?;
     let systems: BTreeSet<usize> = counts().map(|of| of.system).collect();
     let used = |system: usize| -> (usize, BTreeSet<&'static str>) {

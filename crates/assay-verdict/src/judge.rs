@@ -17,7 +17,7 @@ use crate::slice_totals::SliceTotals;
 use crate::threads::share_turns;
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Judgement, Silence, SystemSummary, TroubledBy, VerdictDoubt, change, count,
+    CellJudgement, Judgement, Silence, SystemSummary, TroubleCounts, VerdictDoubt, change, count,
     counters, crossover, group, ibench_step, nodes, profile, ranking, robust, steps, why,
 };
 
@@ -45,8 +45,31 @@ pub fn judge(record: &StudyRecord) -> Judgement {
     with_rates(record).0
 }
 
-/// Judgement of a record, and relative rates in the order of the judged cells.
-pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
+/// A judgement with the relative rates of its blocks, for medians over any cells.
+#[derive(Debug)]
+pub struct JudgedRates {
+    pub judgement: Judgement,
+    /// In the order of the judged cells.
+    rates: Vec<Option<BlockCentres>>,
+}
+
+impl JudgedRates {
+    pub fn of(record: &StudyRecord) -> Self {
+        let (judgement, rates) = with_rates(record);
+        Self { judgement, rates }
+    }
+
+    /// Median relative QPS over the cells that are meant and did not fail; without interval for too few blocks.
+    pub fn median(
+        &self,
+        record: &StudyRecord,
+        is_meant: impl Fn(&CellJudgement) -> bool,
+    ) -> Option<Estimate> {
+        group::median_of(record, &self.judgement.cells, &self.rates, is_meant)
+    }
+}
+
+fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
     let mut samples = Samples::of(record);
     let base = samples.base();
     let StudyDecisions {
@@ -92,7 +115,7 @@ pub(crate) fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCe
         described.profile = profiles
             .filter(|_| system != base)
             .and_then(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
-        described.count = count::of(record, cell.id, (base, system));
+        described.count = count::judgement(record, cell.id, (base, system));
         described.cpu_ratio = cpu.shown(index);
         described.cpu_verdict =
             cpu.effects[index].map(|_| cost_verdict(cpu_decisions[index].verdict));
@@ -211,7 +234,7 @@ fn cost_verdict(verdict: Verdict) -> Verdict {
 #[derive(Default)]
 struct CellTroubles {
     troubled: u32,
-    troubled_by: TroubledBy,
+    troubled_by: TroubleCounts,
     errors: u64,
     failure: Option<String>,
     unanswered: Option<String>,

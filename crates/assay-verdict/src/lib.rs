@@ -9,12 +9,11 @@ mod bound;
 mod cause;
 mod cell;
 mod change;
-mod claim;
 mod commits;
+mod comparable;
 mod count;
+mod count_change;
 mod count_why;
-mod counted;
-mod counted_modules;
 mod counters;
 mod crossover;
 mod discoveries;
@@ -28,6 +27,7 @@ mod instruction_sets;
 mod judge;
 mod looks;
 mod moderate;
+mod module_counts;
 mod node_test;
 mod nodes;
 mod options;
@@ -49,10 +49,9 @@ mod statements;
 mod steps;
 mod student;
 mod threads;
-mod trend;
 mod uneven;
 mod waits;
-mod weighted;
+mod weighted_total;
 mod why;
 mod work;
 
@@ -63,14 +62,13 @@ pub use active::{ActiveSecond, active_seconds};
 pub use beside::{BesideStudy, GroupBeside, PairBeside, StudyAgreement, TestBeside, beside};
 pub use cause::ChangeCause;
 pub use cell::QUIET_SHARE;
-pub use change::{Changed, Term, TimeChange};
-pub use claim::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
+pub use change::{QuantityChange, TimeChange, TimeTerm};
+pub use comparable::{ComparableLine, ComparablePoint, ComparableTerms, comparable};
 pub use count::{
     COUNT_LOOKS, CountJudgement, CountTotal, count_threshold, counted_pair, is_count_open,
 };
+pub use count_change::{CountChange, FunctionCounts, Instructions, Kind, Rest, compare_counts};
 pub use count_why::moved;
-pub use counted::{CountChange, FunctionCounts, Instructions, Kind, Rest, compare_counts};
-pub use counted_modules::Counted;
 pub use counters::CounterChange;
 pub use crossover::Crossover;
 pub use discoveries::benjamini_hochberg;
@@ -78,9 +76,10 @@ pub use figures::{CellFigure, FigurePlace, LATENCIES, METRICS, PER_OP, PerOp, Pu
 pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use ibench_step::StepSummary;
 pub use instruction_sets::{InstructionSets, instruction_sets};
-pub use judge::judge;
+pub use judge::{JudgedRates, judge};
 pub use looks::{ALPHA, KEPT_BACK, last_level};
 pub use moderate::{Prior, fit_prior};
+pub use module_counts::SystemCounts;
 pub use nodes::{NodeRate, NodeSummary, Nodes};
 pub use options::can_act;
 pub use plans::PlanFindings;
@@ -94,15 +93,13 @@ pub use robust::{TRIM, median};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, SliceSample};
 pub use samples::{CellStanding, Samples};
+pub use special::{Z, log_error};
 pub use statements::{StatementChange, statement_changes};
 pub use steps::{LineStep, LineSummary, MainStep};
 pub use student::upper_quantile;
 pub use threads::{SHORT_LIVED_NS, waits_for_turns};
-pub use trend::{
-    Shift, TREND_DOUBT, TREND_VALUES_MAX, TrendLine, TrendPoint, TrendTerms, comparable, trend,
-};
 pub use waits::Wait;
-pub use weighted::{WeightedTotal, weighted_totals};
+pub use weighted_total::{WeightedTotal, weighted_totals};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
@@ -151,7 +148,7 @@ pub struct CellJudgement {
     pub slices: u32,
     /// Slices in machine trouble, used by the verdict only if the cell is disturbed.
     pub troubled: u32,
-    pub troubled_by: TroubledBy,
+    pub troubled_by: TroubleCounts,
     /// Whether too few slices were free of machine trouble, so that the verdict uses those in trouble too.
     pub is_disturbed: bool,
     pub blocks: u32,
@@ -200,7 +197,7 @@ impl CellJudgement {
 
 /// Slices in machine trouble by kind; a slice may count several times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TroubledBy {
+pub struct TroubleCounts {
     pub steal: u32,
     pub other_process: u32,
     pub clock_jump: u32,

@@ -167,10 +167,10 @@ impl Path {
     fn boundary(&self, sd: f64, part: f64) -> f64 {
         let normal = normal();
         let outside = |bound: f64| -> f64 {
-            let of = |(at, weight): &(f64, f64)| {
+            let contribution = |(at, weight): &(f64, f64)| {
                 weight * (normal.sf((bound - at) / sd) + normal.cdf((-bound - at) / sd))
             };
-            self.inside.iter().map(of).sum()
+            self.inside.iter().map(contribution).sum()
         };
         let (mut low, mut high) = (0.0, 40.0 * (self.share + sd * sd).sqrt());
         for _ in 0..HALVINGS {
@@ -195,11 +195,11 @@ impl Path {
                     odd if odd % 2 == 1 => 4.0,
                     _ => 2.0,
                 };
-                let of = |(from, weight): &(f64, f64)| {
+                let contribution = |(from, weight): &(f64, f64)| {
                     let distance = (at - from) / sd;
                     weight * (-0.5 * distance * distance).exp()
                 };
-                let density: f64 = self.inside.iter().map(of).sum();
+                let density: f64 = self.inside.iter().map(contribution).sum();
                 (at, scale * simpson * density)
             })
             .collect()

@@ -1,7 +1,7 @@
 //! Explains changes by statements whose plans differ from the base's.
 
 use assay_model::{
-    CellId, SettingsTried, StudyRecord, SystemSpec, Verdict, changes_plans, may_be_secret,
+    CellId, SettingsTrial, StudyRecord, SystemSpec, Verdict, changes_plans, may_be_secret,
 };
 
 use crate::PlanFindings;
@@ -35,7 +35,7 @@ impl PlanChange {
         cell: CellId,
         systems: [usize; 2],
         verdict: Verdict,
-        tried: Option<&SettingsTried>,
+        tried: Option<&SettingsTrial>,
     ) -> Option<Self> {
         if !plans.differ(cell, systems) {
             return None;
@@ -109,7 +109,7 @@ fn options(base: &SystemSpec, system: &SystemSpec) -> Vec<PlanOption> {
 }
 
 /// The options that undo the whole change, if any; otherwise all.
-fn narrowed(options: Vec<PlanOption>, tried: Option<&SettingsTried>) -> Vec<PlanOption> {
+fn narrowed(options: Vec<PlanOption>, tried: Option<&SettingsTrial>) -> Vec<PlanOption> {
     let causes = tried.map(|tried| tried.causes.as_slice()).unwrap_or_default();
     let undone = |option: &PlanOption| {
         let whole = causes.iter().filter(|cause| cause.percent >= WHOLE_PERCENT);
@@ -137,8 +137,8 @@ fn named(options: &[PlanOption]) -> String {
 #[cfg(test)]
 mod tests {
     use assay_model::{
-        AuditClass, AuditFinding, Host, Origin, Product, Setup, Slice, StatementPlans, Study,
-        TestSet, UndoneBy,
+        AuditClass, AuditFinding, Host, Origin, Product, SettingCause, Setup, Slice,
+        StatementPlans, Study, TestSet,
     };
 
     use super::*;
@@ -211,13 +211,13 @@ mod tests {
         );
         assert!(options(&many, &many).is_empty());
         // Those that undo the change, if any does.
-        let tried = |options: &str| SettingsTried {
+        let tried = |options: &str| SettingsTrial {
             test: "t".to_owned(),
             setup: Setup { clients: 1, tables: 1, rows: 1 },
             is_slower: true,
             tried: 3,
             undecided: 0,
-            causes: vec![UndoneBy { options: options.to_owned(), percent: 99 }],
+            causes: vec![SettingCause { options: options.to_owned(), percent: 99 }],
             study: "s".to_owned(),
         };
         let narrowed = |undone| named(&narrowed(options(&plain, &many), Some(&tried(undone))));

@@ -3,7 +3,7 @@
 
 use assay_model::{Estimate, ProcessorPart};
 
-use crate::change::Changed;
+use crate::change::QuantityChange;
 use crate::looks::ALPHA;
 use crate::student::upper_quantile;
 
@@ -12,9 +12,9 @@ use crate::student::upper_quantile;
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProcessorChange {
     /// Per operation.
-    pub instructions: Changed,
+    pub instructions: QuantityChange,
     /// Per instruction.
-    pub cycles: Changed,
+    pub cycles: QuantityChange,
 }
 
 pub(crate) fn change(base: &[ProcessorPart], other: &[ProcessorPart]) -> Option<ProcessorChange> {
@@ -30,7 +30,7 @@ fn changed(
     sides: [&[ProcessorPart]; 2],
     above: impl Fn(&ProcessorPart) -> f64,
     below: impl Fn(&ProcessorPart) -> f64,
-) -> Option<Changed> {
+) -> Option<QuantityChange> {
     let mut of_sides = [(0.0, 0.0); 2];
     for (parts, of_side) in sides.into_iter().zip(&mut of_sides) {
         let total = |of: &dyn Fn(&ProcessorPart) -> f64| parts.iter().map(of).sum::<f64>();
@@ -56,7 +56,7 @@ fn changed(
         }
         _ => Estimate::without_interval(value),
     };
-    Some(Changed { before, after, by })
+    Some(QuantityChange { before, after, by })
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::limits::DISPERSION_MAX;
-use assay_model::{CallTree, Estimate, Frame, KERNEL, Profile};
+use assay_model::{CallTree, Estimate, KERNEL, Profile, StackFrame};
 
-use crate::change::{Changed, Term, TimeChange};
+use crate::change::{QuantityChange, TimeChange, TimeTerm};
 use crate::looks::ALPHA;
 use crate::processor::{self, ProcessorChange};
 use crate::special::Z;
@@ -19,7 +19,7 @@ pub struct FunctionChange {
     pub function: Option<String>,
     pub module: String,
     /// Microseconds per operation. The interval includes the sampling error, but not variation between instances.
-    pub changed: Changed,
+    pub changed: QuantityChange,
     pub is_certain: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct ProfileChange {
     pub processor: Option<ProcessorChange>,
     /// Waits of serving threads, microseconds per operation, without intervals: the longest first. `None` if the kernel
     /// did not report them.
-    pub waits: Option<Vec<(Wait, Changed)>>,
+    pub waits: Option<Vec<(Wait, QuantityChange)>>,
 }
 
 /// Functions with a smaller share of the change are no cause: differences between instances, which intervals do not
@@ -69,9 +69,9 @@ pub(crate) fn compare(
     if !are_comparable(base, other) {
         return None;
     }
-    let both = |changed: Changed| [changed.before, changed.after];
+    let both = |changed: QuantityChange| [changed.before, changed.after];
     let serving = time.and_then(|time| {
-        let found = time.terms.iter().find(|(term, _)| *term == Term::ServerCpu);
+        let found = time.terms.iter().find(|(term, _)| *term == TimeTerm::ServerCpu);
         found.map(|(_, changed)| both(*changed))
     });
     let background = time.and_then(|time| time.background_cpu).map(both);
@@ -79,7 +79,7 @@ pub(crate) fn compare(
     let in_kernel = time.and_then(|time| time.kernel_cpu).map(both);
     let adds_up = serving.is_some() && (!hidden || in_kernel.is_some());
     let modules = Modules::of(base, other);
-    let of = |side: fn(&Profile) -> &CallTree, cpu_us: Option<[f64; 2]>, user: User| {
+    let changes = |side: fn(&Profile) -> &CallTree, cpu_us: Option<[f64; 2]>, user: User| {
         let trees = [side(base), side(other)];
         let sampled =
             [(base, trees[0]), (other, trees[1])].map(|(profile, tree)| profile.sampled_us(tree));
@@ -118,8 +118,8 @@ pub(crate) fn compare(
     Some(ProfileChange {
         adds_up,
         processor: processor::change(&base.processor, &other.processor),
-        serving: of(|profile| &profile.serving, serving, User::Told),
-        background: of(|profile| &profile.background, background, User::Sampled),
+        serving: changes(|profile| &profile.serving, serving, User::Told),
+        background: changes(|profile| &profile.background, background, User::Sampled),
         waits: pair.map(|[before, after]| wait_changes(&before, &after)),
     })
 }
@@ -139,18 +139,21 @@ fn unseen_kernel(cpu_us: [f64; 2], user_us: [f64; 2]) -> FunctionChange {
     FunctionChange {
         function: None,
         module: KERNEL.to_owned(),
-        changed: Changed { before, after, by: Estimate::without_interval(after - before) },
+        changed: QuantityChange { before, after, by: Estimate::without_interval(after - before) },
         is_certain: false,
     }
 }
 
-fn wait_changes(before: &BTreeMap<Wait, f64>, after: &BTreeMap<Wait, f64>) -> Vec<(Wait, Changed)> {
+fn wait_changes(
+    before: &BTreeMap<Wait, f64>,
+    after: &BTreeMap<Wait, f64>,
+) -> Vec<(Wait, QuantityChange)> {
     let kinds: BTreeSet<Wait> = before.keys().chain(after.keys()).copied().collect();
     let changed = |wait: Wait| {
         let [before, after] = [before, after].map(|of| of.get(&wait).copied().unwrap_or(0.0));
-        (wait, Changed { before, after, by: Estimate::without_interval(after - before) })
+        (wait, QuantityChange { before, after, by: Estimate::without_interval(after - before) })
     };
-    let mut all: Vec<(Wait, Changed)> = kinds.into_iter().map(changed).collect();
+    let mut all: Vec<(Wait, QuantityChange)> = kinds.into_iter().map(changed).collect();
     all.sort_by(|(_, one), (_, other)| {
         other.after.max(other.before).total_cmp(&one.after.max(one.before))
     });
@@ -201,7 +204,7 @@ impl<'a> Modules<'a> {
 
     /// Function of a frame of this profile; equal functions of both profiles have equal keys.
     #[must_use]
-    pub fn key(&self, frame: &'a Frame) -> FunctionKey<'a> {
+    pub fn key(&self, frame: &'a StackFrame) -> FunctionKey<'a> {
         let module = plain(&frame.module, self.server);
         let is_told = self.is_same_build || frame.is_named() && !self.unequal.contains(module);
         FunctionKey { function: is_told.then_some(frame.function.as_str()), module }
@@ -268,7 +271,7 @@ fn functions<'a>(
                 function: key.function.map(str::to_owned),
                 module: module.to_owned(),
                 is_certain: by.abs() > z * half && samples.iter().sum::<u64>() >= SAMPLES_MIN,
-                changed: Changed {
+                changed: QuantityChange {
                     before,
                     after,
                     by: Estimate { value: by, low: by - Z * half, high: by + Z * half },
@@ -304,7 +307,7 @@ const IN_PART_MIN: f64 = 5.0;
 /// with enough samples. At least 1.
 #[must_use]
 pub fn dispersion(parts: &[CallTree]) -> f64 {
-    let mut by_function: BTreeMap<&Frame, Vec<u64>> = BTreeMap::new();
+    let mut by_function: BTreeMap<&StackFrame, Vec<u64>> = BTreeMap::new();
     for (number, tree) in parts.iter().enumerate() {
         for node in &tree.nodes {
             let Some(frame) = tree.frames.get(node.frame as usize) else { continue };
@@ -338,7 +341,7 @@ mod tests {
     use super::*;
 
     fn tree(functions: &[(&str, u64)]) -> CallTree {
-        let frame = |(function, _): &(&str, u64)| Frame {
+        let frame = |(function, _): &(&str, u64)| StackFrame {
             function: (*function).to_owned(),
             module: "server".to_owned(),
         };
@@ -411,14 +414,14 @@ mod tests {
     }
 
     fn account([before, after]: [f64; 2], [kernel_before, kernel_after]: [f64; 2]) -> TimeChange {
-        let changed = |before: f64, after: f64| Changed {
+        let changed = |before: f64, after: f64| QuantityChange {
             before,
             after,
             by: Estimate::without_interval(after - before),
         };
         TimeChange {
             time: changed(before, after),
-            terms: vec![(Term::ServerCpu, changed(before, after))],
+            terms: vec![(TimeTerm::ServerCpu, changed(before, after))],
             background_cpu: Some(changed(3.0, 6.0)),
             kernel_cpu: Some(changed(kernel_before, kernel_after)),
             instructions: None,
@@ -438,7 +441,8 @@ mod tests {
         let found = compare(&base, &other, Some(&account([20.0, 22.0], [8.0, 7.5]))).unwrap();
         assert!(found.adds_up);
         let sums = |all: &[FunctionChange]| {
-            let sum = |of: fn(&Changed) -> f64| all.iter().map(|it| of(&it.changed)).sum::<f64>();
+            let sum =
+                |of: fn(&QuantityChange) -> f64| all.iter().map(|it| of(&it.changed)).sum::<f64>();
             [sum(|it| it.before), sum(|it| it.after)].map(|it| (it * 1e6).round() / 1e6)
         };
         assert_eq!(sums(&found.serving), [20.0, 22.0]);

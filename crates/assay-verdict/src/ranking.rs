@@ -1,7 +1,7 @@
 //! Ranks systems: every system against every other, in each test and over all tests.
 //!
 //! The interval of a pair has the level of its last look divided by the number of pairs (Bonferroni), so all intervals
-//! of a ranking hold simultaneously with 95% probability. Two systems are told apart if that interval excludes 1 and
+//! of a ranking hold simultaneously with 95% probability. Two systems are distinguished if that interval excludes 1 and
 //! the difference exceeds the study's threshold. In a test, the false discovery rate over all pairs and tests must
 //! allow it too.
 

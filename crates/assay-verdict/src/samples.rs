@@ -11,7 +11,7 @@ use crate::VerdictDoubt;
 use crate::bound::RatioBound;
 use crate::cell::CellSamples;
 use crate::effect::{BlockCentres, Effect, EffectClass, estimate};
-use crate::gate::{self, GateClaim, GateJudgement};
+use crate::gate::{self, GateCase, GateJudgement};
 use crate::nodes::nodes;
 use crate::prior_variance::PriorVariance;
 use crate::rules::{Decision, Rules, is_of_one_busy_block};
@@ -71,7 +71,7 @@ impl Samples {
             cells,
             systems: systems.len(),
             base: systems.iter().position(|system| system.is_base).unwrap_or(0),
-            // Nobody waits for the twin to be the same as the base, unless nothing else is compared.
+            // The twin need not be decided, unless nothing else is compared.
             counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
             margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
@@ -88,8 +88,8 @@ impl Samples {
         let mut samples = Self::with_blocks(record);
         let nodes = nodes(record);
         let node = |slice: &Slice| nodes.get(slice.run).copied().unwrap_or(0);
-        let of = |slice| SliceSample { node: node(slice), ..SliceSample::of(slice) };
-        record.slices_that_count().for_each(|slice| samples.add(&of(slice)));
+        let sample = |slice| SliceSample { node: node(slice), ..SliceSample::of(slice) };
+        record.slices_that_count().for_each(|slice| samples.add(&sample(slice)));
         samples
     }
 
@@ -146,14 +146,14 @@ impl Samples {
         let margins = self.margins.clone()?;
         let StudyDecisions { rates, rate_decisions: decisions, is_of_one, bounds, surplus, .. } =
             self.decide();
-        let claim = |(index, (cell, system)): (usize, (&CellSamples, usize))| {
+        let case = |(index, (cell, system)): (usize, (&CellSamples, usize))| {
             let (margin, decision) = (margins[index / self.systems], decisions[index]);
             let effect = rates.effects[index];
             let is_uneven = decision.verdict == Verdict::Uneven
                 || matches!(decision.doubt, Some(VerdictDoubt::PerhapsUneven { .. }));
             let total =
                 effect.zip(surplus[index]).map(|(effect, more)| (effect.log + more.log).exp());
-            GateClaim {
+            GateCase {
                 cell: cell.id,
                 system,
                 margin,
@@ -166,8 +166,8 @@ impl Samples {
             }
         };
         let counted = self.keys().enumerate().filter(|(_, (_, system))| self.counts[*system]);
-        let claims: Vec<GateClaim> = counted.map(claim).collect();
-        Some(gate::judge(&claims, &self.rules))
+        let cases: Vec<GateCase> = counted.map(case).collect();
+        Some(gate::judge(&cases, &self.rules))
     }
 
     pub(crate) fn decide(&mut self) -> StudyDecisions {

@@ -3,10 +3,10 @@
 use assay_model::Estimate;
 
 /// The 97.5% quantile of the normal distribution.
-pub(crate) const Z: f64 = 1.959_964;
+pub const Z: f64 = 1.959_964;
 
 /// Standard error of an estimate's log, from its 95% interval; `None` if unknown.
-pub(crate) fn log_error(estimate: Estimate) -> Option<f64> {
+pub fn log_error(estimate: Estimate) -> Option<f64> {
     let is_known = estimate.has_interval() && estimate.low > 0.0;
     is_known.then(|| (estimate.high / estimate.low).ln() / (2.0 * Z))
 }

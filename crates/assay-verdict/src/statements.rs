@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_model::{CellId, STATEMENT, Slice, SliceOutcome, StudyRecord, Verdict};
 
-use crate::change::{Changed, jackknife};
+use crate::change::{QuantityChange, jackknife};
 use crate::looks::ALPHA;
 use crate::plans::StatementPlace;
 use crate::robust::median_of_any_order;
@@ -14,7 +14,7 @@ pub struct StatementChange {
     pub kind: u32,
     pub step: u32,
     /// Mean microseconds from sending it to the end of the reply.
-    pub time: Changed,
+    pub time: QuantityChange,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -68,7 +68,7 @@ pub fn statement_changes(
             Some(all_other.minus(*next).mean_us()? - all_base.minus(*one).mean_us()?)
         };
         let partial: Vec<f64> = base.iter().zip(&other).filter_map(without).collect();
-        let time = Changed { before, after, by: jackknife(after - before, &partial, level) };
+        let time = QuantityChange { before, after, by: jackknife(after - before, &partial, level) };
         Some(StatementChange { kind, step, time })
     };
     places.iter().filter_map(change).collect()

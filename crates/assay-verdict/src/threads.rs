@@ -34,12 +34,12 @@ pub(crate) fn started_threads(
         Verdict::Faster => [0, 1],
         _ => return None,
     };
-    let of = |[old, new]: [f64; 2]| [old, new][with] - [old, new][without];
+    let growth = |[old, new]: [f64; 2]| [old, new][with] - [old, new][without];
     let grows = |[old, new]: [f64; 2]| [old, new][with] >= WAITS * [old, new][without];
-    let share = of(us) / of([before.time_us(), after.time_us()]);
+    let share = growth(us) / growth([before.time_us(), after.time_us()]);
     let is_cause =
         share >= CAUSE || (share >= CAUSE_WITH_WAITS && changes("cs").is_some_and(grows));
-    (of(us) >= LEAST_US && grows(us) && is_cause).then(|| {
+    (growth(us) >= LEAST_US && grows(us) && is_cause).then(|| {
         let which = if with == 1 { "this system" } else { "the base" };
         let [old, new] = us.map(per_operation);
         let setting = setting(settings, systems).unwrap_or_default();

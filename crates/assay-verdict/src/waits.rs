@@ -135,7 +135,7 @@ fn rule(function: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{CallNode, Frame};
+    use assay_model::{CallNode, StackFrame};
 
     use super::*;
 
@@ -144,7 +144,7 @@ mod tests {
         for (stack, ns) in stacks {
             let mut caller = None;
             for function in *stack {
-                let frame = Frame { function: (*function).to_owned(), module: String::new() };
+                let frame = StackFrame { function: (*function).to_owned(), module: String::new() };
                 tree.frames.push(frame);
                 let node = CallNode { caller, frame: tree.frames.len() as u32 - 1, own: 0 };
                 caller = Some(tree.nodes.len() as u32);

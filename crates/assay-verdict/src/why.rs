@@ -1,6 +1,6 @@
 //! Explains a change in one sentence.
 
-use assay_model::{AuditFinding, Class, EventKind, SettingsTried, StudyRecord, Verdict};
+use assay_model::{AuditFinding, Class, EventKind, SettingsTrial, StudyRecord, Verdict};
 
 use crate::cause::{CauseFacts, ChangeCause, cause};
 use crate::commits::CommitTime;
@@ -12,8 +12,8 @@ use crate::plan_change::PlanChange;
 use crate::threads::started_threads;
 use crate::work::more_than_time;
 use crate::{
-    CellJudgement, Changed, CounterChange, FunctionChange, PerOp, PlanFindings, ProcessorChange,
-    ProfileChange, Term, TimeChange,
+    CellJudgement, CounterChange, FunctionChange, PerOp, PlanFindings, ProcessorChange,
+    ProfileChange, QuantityChange, TimeChange, TimeTerm,
 };
 
 const CHANGED: f64 = 0.10;
@@ -42,7 +42,7 @@ pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: u
         let of_base = &cells[index + base - one.system];
         let (cause, why) = explained(one, of_base, &known).unwrap_or_default();
         let lost = lost(one, of_base);
-        let tried = settings_tried(record, one).map(SettingsTried::finding);
+        let tried = settings_tried(record, one).map(SettingsTrial::finding);
         let moved = count.and_then(count_why::moved);
         let parts = tried.into_iter().chain(instructions).chain(moved).chain(why).chain(lost);
         let parts: Vec<String> = parts.collect();
@@ -53,7 +53,7 @@ pub(crate) fn explain(record: &StudyRecord, cells: &mut [CellJudgement], base: u
 
 /// The share of a change that settings of the base undo, if that was tried. The verdict may have changed since, if the
 /// study was extended.
-fn settings_tried<'a>(record: &'a StudyRecord, one: &CellJudgement) -> Option<&'a SettingsTried> {
+fn settings_tried<'a>(record: &'a StudyRecord, one: &CellJudgement) -> Option<&'a SettingsTrial> {
     let changed =
         |is_slower| one.verdict == if is_slower { Verdict::Slower } else { Verdict::Faster };
     record.events.iter().rev().find_map(|event| match &event.what {
@@ -133,7 +133,7 @@ fn explained(
 fn is_of_writing(one: &CellJudgement, change: Option<&TimeChange>) -> bool {
     let shares = change.map(TimeChange::shares).unwrap_or_default();
     let waiting =
-        shares.iter().filter(|(term, _)| matches!(term, Term::DiskWait | Term::OtherWait));
+        shares.iter().filter(|(term, _)| matches!(term, TimeTerm::DiskWait | TimeTerm::OtherWait));
     one.cell.test.class == Class::Write && waiting.map(|(_, share)| share).sum::<f64>() >= MOSTLY
 }
 
@@ -207,7 +207,7 @@ fn resources(before: &PerOp, after: &PerOp, cell: &CellJudgement) -> Option<Stri
 }
 
 /// `instructions +4.8%`. `None` for too few blocks.
-fn instructions(changed: &Changed) -> Option<String> {
+fn instructions(changed: &QuantityChange) -> Option<String> {
     if !changed.is_certain() {
         let words = "whether instructions changed is uncertain";
         return changed.by.has_interval().then(|| words.to_owned());
@@ -223,7 +223,7 @@ fn instructions(changed: &Changed) -> Option<String> {
 fn reads(base: &CellJudgement, cell: &CellJudgement) -> Option<String> {
     let kb = [base.usual_read_kb?, cell.usual_read_kb?];
     let change = cell.change.as_ref().filter(|change| agrees(change, cell.verdict))?;
-    let wait = if change.tells_disk() { Term::DiskWait } else { Term::OtherWait };
+    let wait = if change.tells_disk() { TimeTerm::DiskWait } else { TimeTerm::OtherWait };
     let share = change.shares().into_iter().find(|(term, _)| *term == wait).map(|(_, share)| share);
     cached(kb, [base.rereads, cell.rereads], share?)
 }
@@ -265,7 +265,7 @@ fn terms(
         .enumerate()
         .map(|(at, (term, share))| {
             let evidence = match term {
-                Term::ServerCpu => profile.map(causes).unwrap_or_default(),
+                TimeTerm::ServerCpu => profile.map(causes).unwrap_or_default(),
                 _ => evidence(*term, tells_disk, share * by, counters, profile),
             };
             let evidence =
@@ -307,7 +307,7 @@ const WORTH_TELLING: f64 = 0.02;
 /// Functions whose CPU time changed most, and whether there are more or slower instructions: ` (row_search_mvcc +3.1
 /// µs, ...; instructions per operation +12%, cycles per instruction +1%)`. Empty without profiles.
 fn causes(profile: &ProfileChange) -> String {
-    let of = |it: &FunctionChange| {
+    let cause = |it: &FunctionChange| {
         let name = match &it.function {
             Some(function) if it.changed.before == 0.0 => format!("new `{function}`"),
             Some(function) => format!("`{function}`"),
@@ -316,7 +316,7 @@ fn causes(profile: &ProfileChange) -> String {
         let by = format!("{:+.1}", it.changed.by.value).replace('-', "−");
         format!("{name} {by} µs")
     };
-    let named: Vec<String> = profile.causes().take(FUNCTIONS).map(of).collect();
+    let named: Vec<String> = profile.causes().take(FUNCTIONS).map(cause).collect();
     let processor = profile.processor.as_ref().map(|ProcessorChange { instructions, cycles }| {
         let [code, pace] = [instructions, cycles].map(|it| match it.after / it.before {
             ratio if it.is_certain() && (ratio - 1.0).abs() >= WORTH_TELLING => percent(ratio),
@@ -336,13 +336,17 @@ mod tests {
     use super::*;
     use crate::Wait;
 
-    fn changed(before: f64, after: f64, half: f64) -> Changed {
+    fn changed(before: f64, after: f64, half: f64) -> QuantityChange {
         let value = after - before;
-        Changed { before, after, by: Estimate { value, low: value - half, high: value + half } }
+        QuantityChange {
+            before,
+            after,
+            by: Estimate { value, low: value - half, high: value + half },
+        }
     }
 
-    fn change(time: f64, terms: &[(Term, f64)]) -> TimeChange {
-        let term = |(term, by): &(Term, f64)| (*term, changed(10.0, 10.0 + by, 0.1));
+    fn change(time: f64, terms: &[(TimeTerm, f64)]) -> TimeChange {
+        let term = |(term, by): &(TimeTerm, f64)| (*term, changed(10.0, 10.0 + by, 0.1));
         TimeChange {
             time: changed(50.0, 50.0 + time, 0.2),
             terms: terms.iter().map(term).collect(),
@@ -362,8 +366,10 @@ mod tests {
 
     #[test]
     fn terms_are_named_with_their_shares_the_largest_first() {
-        let found =
-            change(10.0, &[(Term::ClientCpu, 0.5), (Term::ServerCpu, 2.5), (Term::OtherWait, 7.0)]);
+        let found = change(
+            10.0,
+            &[(TimeTerm::ClientCpu, 0.5), (TimeTerm::ServerCpu, 2.5), (TimeTerm::OtherWait, 7.0)],
+        );
         let counters =
             [counter("Innodb_os_log_fsyncs", 0.0002, 1.0), counter("Innodb_rows_read", 1.0, 2.0)];
         assert_eq!(
@@ -380,27 +386,27 @@ mod tests {
 
     #[test]
     fn terms_that_exceed_the_whole_are_told_with_their_sign() {
-        let found = change(121.0, &[(Term::CpuWait, -31.0), (Term::OtherWait, 142.0)]);
+        let found = change(121.0, &[(TimeTerm::CpuWait, -31.0), (TimeTerm::OtherWait, 142.0)]);
         let message = terms(&found, Some(&[]), None, true).unwrap_or_default();
         assert_eq!(
             message,
             "time per operation +121.0 µs, the sum of +142.0 µs waiting, disk included, −31.0 µs waiting for a CPU and \
              +10.0 µs everything else"
         );
-        let hidden = change(10.0, &[(Term::ServerCpu, 13.0)]);
+        let hidden = change(10.0, &[(TimeTerm::ServerCpu, 13.0)]);
         let message = terms(&hidden, None, None, false).unwrap_or_default();
         assert!(
             message.ends_with("+13.0 µs CPU of serving threads and −3.0 µs everything else"),
             "{message}"
         );
-        let rounded = change(10.0, &[(Term::ServerCpu, 10.04)]);
+        let rounded = change(10.0, &[(TimeTerm::ServerCpu, 10.04)]);
         let message = terms(&rounded, None, None, false).unwrap_or_default();
         assert!(message.contains("of which 100% is"), "{message}");
     }
 
     #[test]
     fn work_that_changed_more_than_the_time_is_the_reason() {
-        let found = change(10.0, &[(Term::OtherWait, 7.0)]);
+        let found = change(10.0, &[(TimeTerm::OtherWait, 7.0)]);
         let message = terms(&found, Some(&[]), None, true).unwrap_or_default();
         assert!(!message.contains("no counter"), "{message}");
         let rows = counter("Handler_read_rnd_next", 0.0, 11_842.0);
@@ -412,7 +418,7 @@ mod tests {
 
     #[test]
     fn a_counter_of_a_few_slices_is_no_evidence() {
-        let found = change(10.0, &[(Term::OtherWait, 9.0)]);
+        let found = change(10.0, &[(TimeTerm::OtherWait, 9.0)]);
         let rare = CounterChange { is_usual: false, ..counter("Innodb_log_waits", 0.0, 1.0) };
         let message = terms(&found, Some(&[rare]), None, false).unwrap_or_default();
         assert!(message.contains("no counter of the server tells why"), "{message}");
@@ -420,7 +426,7 @@ mod tests {
 
     #[test]
     fn waiting_that_was_sampled_supports_what_no_counter_tells() {
-        let found = change(200.0, &[(Term::ServerCpu, 100.0), (Term::Unknown, 100.0)]);
+        let found = change(200.0, &[(TimeTerm::ServerCpu, 100.0), (TimeTerm::Unknown, 100.0)]);
         let waits = vec![
             (Wait::Client, changed(1.0, 300.0, 0.0)),
             (Wait::Flush, changed(0.0, 142.0, 0.0)),
@@ -449,13 +455,13 @@ mod tests {
         let same = message(50_000.0, 50_010.0, 100.0);
         assert_eq!(same.as_deref(), Some("whether instructions changed is uncertain"));
         let by = Estimate::without_interval(500.0);
-        let few = Changed { before: 50_000.0, after: 50_500.0, by };
+        let few = QuantityChange { before: 50_000.0, after: 50_500.0, by };
         assert_eq!(instructions(&few), None);
     }
 
     #[test]
     fn evidence_must_point_the_same_way() {
-        let less = change(-10.0, &[(Term::OtherWait, -9.0)]);
+        let less = change(-10.0, &[(TimeTerm::OtherWait, -9.0)]);
         let counters = [counter("Innodb_row_lock_waits", 0.1, 0.5)];
         let found = terms(&less, Some(&counters), None, false).unwrap_or_default();
         assert!(found.starts_with("time per operation −10.0 µs, of which 90% is"), "{found}");
@@ -464,7 +470,7 @@ mod tests {
 
     #[test]
     fn time_that_the_server_measured_comes_before_counts() {
-        let found = change(200.0, &[(Term::OtherWait, 180.0)]);
+        let found = change(200.0, &[(TimeTerm::OtherWait, 180.0)]);
         let waits = counter("Innodb_row_lock_waits", 0.0, 0.9);
         // The counter is in milliseconds.
         let message = |time: f64| {
@@ -496,7 +502,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_of_a_change_that_may_be_none() {
-        let mut found = change(0.1, &[(Term::ServerCpu, 3.0), (Term::OtherWait, -2.9)]);
+        let mut found = change(0.1, &[(TimeTerm::ServerCpu, 3.0), (TimeTerm::OtherWait, -2.9)]);
         assert_eq!(terms(&found, None, None, false), None);
         found.time.by = Estimate::without_interval(5.0);
         assert_eq!(terms(&found, None, None, false), None);

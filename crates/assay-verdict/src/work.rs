@@ -86,13 +86,13 @@ mod tests {
     use assay_model::Estimate;
 
     use super::*;
-    use crate::Changed;
+    use crate::QuantityChange;
 
     fn counter(name: &str, before: f64, after: f64) -> CounterChange {
         let by = Estimate::without_interval(after - before);
         CounterChange {
             name: name.to_owned(),
-            changed: Changed { before, after, by },
+            changed: QuantityChange { before, after, by },
             is_usual: true,
         }
     }

@@ -3,7 +3,9 @@
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags, add as watch, create};
+use rustix::event::epoll::{
+    self, CreateFlags, Event, EventData, EventFlags, add as register, create,
+};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, read, retry_on_intr};
 use rustix::time::{
@@ -34,8 +36,8 @@ impl Waiter {
         let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
         let alarm = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         let both = create(CreateFlags::CLOEXEC)?;
-        watch(&both, socket, EventData::new_u64(SOCKET), EventFlags::IN | EventFlags::ET)?;
-        watch(&both, &alarm, EventData::new_u64(ALARM), EventFlags::IN)?;
+        register(&both, socket, EventData::new_u64(SOCKET), EventFlags::IN | EventFlags::ET)?;
+        register(&both, &alarm, EventData::new_u64(ALARM), EventFlags::IN)?;
         let mut waiter = Self { both, alarm, limit: Timespec::default() };
         waiter.set_limit(limit)?;
         Ok(waiter)

@@ -1,4 +1,4 @@
-//! The hot path does not allocate once it is warm.
+//! The hot path does not allocate once it is warm. Not in the suite, which keeps the usual allocator.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,7 +1,7 @@
 //! Values captured from an application: one line of a file per event.
 //!
-//! A file is large, so a test's definition has only its checksum. The content of a checksum never changes: whoever
-//! reads a file stores its lines here once, and programs find them by the checksum.
+//! A file is large, so a test's definition has only its checksum. The content of a checksum never changes: the
+//! reader of a file stores its lines here once, and programs find them by the checksum.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

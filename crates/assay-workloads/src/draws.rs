@@ -124,11 +124,10 @@ impl RandomDraws {
 }
 
 /// A permutation of the 32-bit numbers: multiplications by odd numbers and shifts are invertible.
-fn scattered(number: u32) -> u32 {
-    let mut it = number;
-    it = (it ^ (it >> 16)).wrapping_mul(0x7FEB_352D);
-    it = (it ^ (it >> 15)).wrapping_mul(0x846C_A68B);
-    it ^ (it >> 16)
+fn scattered(mut number: u32) -> u32 {
+    number = (number ^ (number >> 16)).wrapping_mul(0x7FEB_352D);
+    number = (number ^ (number >> 15)).wrapping_mul(0x846C_A68B);
+    number ^ (number >> 16)
 }
 
 /// A step that visits every position of a range of this size, and avoids consecutive neighbors if possible.

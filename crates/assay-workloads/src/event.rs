@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{CapturedDraw, Fill, PipelineMark, Table};
+use assay_model::{CapturedDraw, Fill, PipelineMark, TableChoice};
 
 use crate::captured_lines::CapturedValue;
 use crate::expression::{Inputs, evaluate};
@@ -283,11 +283,11 @@ impl ProgramClient {
 
     fn choose_table(&self, recipe: &EventRecipe, draws: &mut EventDraws<'_>) -> usize {
         match recipe.table {
-            Table::None => 0,
-            Table::Drawn => draws.stream.below(u64::from(self.program.tables)) as usize,
-            Table::Same => draws.table,
-            Table::OfClient => (self.number % self.program.tables) as usize,
-            Table::Scratch => (self.number % self.program.clients) as usize,
+            TableChoice::None => 0,
+            TableChoice::Drawn => draws.stream.below(u64::from(self.program.tables)) as usize,
+            TableChoice::Same => draws.table,
+            TableChoice::OfClient => (self.number % self.program.tables) as usize,
+            TableChoice::Scratch => (self.number % self.program.clients) as usize,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Events with captured values.
 
 use assay_model::{
-    Captured, CapturedKind, Dialect, Generator, PerDialect, Sending, Setup, Sql, StatementMode,
-    Transaction, UserRowsFile, UserStep, Variable,
+    CapturedKind, CapturedValues, Dialect, Generator, PerDialect, Sending, Setup, Sql,
+    StatementMode, Transaction, UserRowsFile, UserStep, Variable,
 };
 
 use super::*;
@@ -44,7 +44,7 @@ fn texts(dialect: Dialect, draw: CapturedDraw, client: u32, events: u64) -> Vec<
         weight: 1.0,
         variables: (0..).zip(["a", "b", "c", "d"]).map(variable).collect(),
         steps: vec![send],
-        captured: Some(Captured { file, lines: 3, width: 4, draw }),
+        captured: Some(CapturedValues { file, lines: 3, width: 4, draw }),
         logged: None,
     };
     let setup = Setup { clients: 2, tables: 1, rows: 1 };

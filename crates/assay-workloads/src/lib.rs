@@ -14,12 +14,12 @@ mod expression;
 mod generate;
 mod ibench;
 mod literal;
+mod lua;
 mod micro;
 mod mix;
 mod number;
 mod oltp;
 mod open;
-mod outline;
 mod program;
 mod random;
 mod repeat;
@@ -31,6 +31,7 @@ mod statement;
 mod steps;
 mod tpcc;
 mod user_rows;
+mod workload;
 
 pub use answers::{LoadedData, is_ordered};
 pub use captured_lines::{CapturedColumn, CapturedError, CapturedLines, captured, keep_captured};
@@ -53,7 +54,6 @@ pub use open::{
     OpenChoice, ShuffledForms, groups_rows, open_choice, orders_rows, rounded, shuffled,
     undetermined, without_limits,
 };
-pub use outline::{outline, outline_of};
 pub use program::EventProgram;
 pub use repeat::{column_names, unrepeatable};
 pub use sbtest::{
@@ -63,7 +63,7 @@ pub use sbtest::{
 pub use script::{ScriptError, check_script, script_statements};
 pub use session::{modes_of, set_statements};
 pub use statement::{ArgumentType, ProgramStatement};
-pub use steps::{define, needs_numbering, without_kinds};
+pub use steps::{define, needs_numbering, statementless, without_kinds};
 pub use tpcc::{
     CustomerKey, NewOrder, OrderLine, Payment, TPCC, TPCC_CONDITIONS, TPCC_HEADING, TPCC_TABLES,
     TpccBatch, TpccBatches, TpccClient, TpccCondition, TpccForm, TpccInput, TpccOptions,
@@ -71,3 +71,4 @@ pub use tpcc::{
     tpcc_statements, tpcc_tests,
 };
 pub use user_rows::{CsvBatches, CsvError, CsvRows, UserBatches};
+pub use workload::{outline, outline_of};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use assay_model::{
-    Class, Definition, Distribution, Fill, Group, PlanningFacts, StartFrom, Step, Table, Test,
-    TestSet, Unit,
+    Class, Definition, Distribution, Fill, Group, PlanningFacts, StartFrom, Step, TableChoice,
+    Test, TestSet, Unit,
 };
 use serde::Deserialize;
 
@@ -69,7 +69,7 @@ struct PublishedStatement {
     #[serde(default)]
     fill: Vec<Fill>,
     #[serde(default = "drawn")]
-    table: Table,
+    table: TableChoice,
     #[serde(default = "once")]
     times: u32,
     #[serde(default)]
@@ -80,8 +80,8 @@ fn query() -> Unit {
     Unit::Query
 }
 
-fn drawn() -> Table {
-    Table::Drawn
+fn drawn() -> TableChoice {
+    TableChoice::Drawn
 }
 
 fn once() -> u32 {

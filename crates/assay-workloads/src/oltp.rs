@@ -6,7 +6,7 @@ use assay_model::limits::oltp::{DELETE_INSERTS, DELTA, LISTED, RANGE, TIMES};
 use assay_model::limits::user::{PARETO_H, ZIPF_S};
 use assay_model::{
     Definition, Distribution, Fill, Group, PlanningFacts, RandType, Scratch, StartFrom, Step,
-    Table, TableForm, Test,
+    TableChoice, TableForm, Test,
 };
 use assay_options::{count, fraction, on_off, word};
 use clap::ArgAction::Set;
@@ -66,7 +66,7 @@ fn reads(options: &OltpOptions) -> Vec<Definition> {
     let points = options.random_points;
     let in_list = format!("SELECT id, k, c, pad FROM sbtest WHERE k IN ({})", marks(points));
     // The first table, whatever number of tables exists.
-    let first = |sql: &str, fill: Vec<Fill>| Step { table: Table::None, ..step(sql, &fill) };
+    let first = |sql: &str, fill: Vec<Fill>| Step { table: TableChoice::None, ..step(sql, &fill) };
     let ranges = options.number_of_ranges;
     let any_range = vec!["k BETWEEN ? AND ?"; ranges as usize].join(" OR ");
     let ends = [Fill::InPart(1), Fill::Plus(options.delta)].repeat(ranges as usize);
@@ -153,7 +153,7 @@ fn insert_one(options: &OltpOptions) -> Definition {
 /// Each client fills its own table. An event is a statement of many rows; in sysbench it is a row.
 fn bulk_insert() -> Definition {
     let insert = Step {
-        table: Table::Scratch,
+        table: TableChoice::Scratch,
         text: true,
         ..step("INSERT INTO bulk_sbtest (id, k) VALUES ?", &[Fill::Rows(BULK_ROWS)])
     };
@@ -196,7 +196,7 @@ fn changes(options: &OltpOptions) -> Vec<Step> {
     for number in 0..options.delete_inserts {
         let [mut delete, insert] = changes_of_a_row();
         if number > 0 {
-            delete.table = Table::Same;
+            delete.table = TableChoice::Same;
         }
         all.extend([delete, insert]);
     }
@@ -421,15 +421,15 @@ mod tests {
             steps.map(|it| (it.sql[..6].to_owned(), it.times, it.table)).collect::<Vec<_>>()
         };
         let step = |sql: &str, times, table| (sql.to_owned(), times, table);
-        assert_eq!(steps("oltp_read_only"), [step("SELECT", 2, Table::Drawn)]);
+        assert_eq!(steps("oltp_read_only"), [step("SELECT", 2, TableChoice::Drawn)]);
         assert_eq!(
             steps("oltp_write_only"),
             [
-                step("UPDATE", 1, Table::Drawn),
-                step("DELETE", 1, Table::Drawn),
-                step("INSERT", 1, Table::Same),
-                step("DELETE", 1, Table::Same),
-                step("INSERT", 1, Table::Same),
+                step("UPDATE", 1, TableChoice::Drawn),
+                step("DELETE", 1, TableChoice::Drawn),
+                step("INSERT", 1, TableChoice::Same),
+                step("DELETE", 1, TableChoice::Same),
+                step("INSERT", 1, TableChoice::Same),
             ]
         );
         let usual = oltp_tests(&OltpOptions::default());

@@ -2,7 +2,7 @@
 
 use assay_model::{
     Definition, Dialect, Distribution, Fill, Scratch, SessionSetting, Setup, StatementMode, Step,
-    Table, Test, UserRowsFile,
+    TableChoice, Test, UserRowsFile,
 };
 
 use crate::distribution::RandomSampler;
@@ -34,7 +34,7 @@ pub struct EventProgram {
 pub(crate) struct EventRecipe {
     /// Index of the statement on table 1; those on the other tables follow.
     pub(crate) first_statement: usize,
-    pub(crate) table: Table,
+    pub(crate) table: TableChoice,
     pub(crate) times: u32,
     pub(crate) fill: Vec<Fill>,
     /// For steps sent as text: the text around the parameters, by table.
@@ -146,9 +146,9 @@ impl EventProgram {
 
     fn add(&mut self, dialect: Dialect, step: &Step, as_text: bool) {
         let tables = match step.table {
-            Table::None => 1,
-            Table::Drawn | Table::Same | Table::OfClient => self.tables,
-            Table::Scratch => self.clients,
+            TableChoice::None => 1,
+            TableChoice::Drawn | TableChoice::Same | TableChoice::OfClient => self.tables,
+            TableChoice::Scratch => self.clients,
         };
         let texts: Vec<String> =
             (1..=tables).map(|table| numbered(step.sql(dialect), table)).collect();

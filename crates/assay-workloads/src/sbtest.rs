@@ -1,9 +1,34 @@
 //! The tables `sbtest1`, `sbtest2`, ...: their creation, rows and content.
 
-use assay_model::{Dialect, Engine, TableForm};
+use assay_model::{Definition, Dialect, Engine, Sbtest, TableForm};
+use sha2::{Digest as _, Sha256};
 
 use crate::literal::push_decimal;
 use crate::random::{RandomStream, mix, mix_word};
+use crate::workload::{EXAMPLES, SETUP, WorkloadDefinition};
+
+impl WorkloadDefinition for Sbtest {
+    fn add_data(&self, digest: &mut Sha256) {
+        let form = TableForm::default();
+        for dialect in Dialect::ALL {
+            digest.update(create_table(dialect, Engine::InnoDb, &form, 1));
+        }
+        for id in 1..=EXAMPLES {
+            let SbtestRow { k, c, pad } = SbtestRow::new(1, 1, id, SETUP.rows);
+            digest.update(format!("\n{id} {k} "));
+            digest.update(c);
+            digest.update(pad);
+        }
+    }
+
+    fn outline(&self, test: &Definition) -> Vec<String> {
+        let short = |sql: String| match sql.split_once(" IN (") {
+            Some((before, _)) => format!("{before} IN (?, ...)"),
+            None => sql,
+        };
+        self.statements(test, Dialect::MySql).into_iter().map(short).collect()
+    }
+}
 
 /// The statement that creates table number `table` (from 1), empty, ready to be loaded.
 pub fn create_table(dialect: Dialect, engine: Engine, form: &TableForm, table: u32) -> String {

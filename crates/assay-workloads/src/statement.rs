@@ -8,7 +8,7 @@ use crate::sql::Quotes;
 pub enum ArgumentType {
     Int,
     Text,
-    /// Of any type, which the server infers.
+    /// Any type; the server infers it.
     Inferred,
 }
 

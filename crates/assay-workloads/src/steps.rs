@@ -2,7 +2,7 @@
 
 use assay_model::{
     Class, Definition, Distribution, Fill, Group, Pacing, PlanningFacts, Role, Schema, Script,
-    StartFrom, Step, Table, Test, Unit,
+    StartFrom, Step, TableChoice, Test, Unit,
 };
 
 use crate::digest::digest;
@@ -17,12 +17,12 @@ pub(crate) fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> De
     Definition {
         class: Class::Read,
         roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
-        ..statementless(name, does, group, Schema::Sbtest)
+        ..statementless(name, does, group, Schema::default())
     }
 }
 
-/// A test whose clients choose their statements at run time.
-pub(crate) fn statementless(name: &str, does: &str, group: Group, schema: Schema) -> Definition {
+/// A test whose clients choose their statements at run time, or whose statements are unknown.
+pub fn statementless(name: &str, does: &str, group: Group, schema: Schema) -> Definition {
     Definition {
         name: name.to_owned(),
         group,
@@ -60,7 +60,7 @@ pub(crate) fn step(sql: &str, fill: &[Fill]) -> Step {
     Step {
         sql: sql.to_owned(),
         postgres: None,
-        table: Table::Drawn,
+        table: TableChoice::Drawn,
         fill: fill.to_vec(),
         times: 1,
         text: false,
@@ -68,7 +68,7 @@ pub(crate) fn step(sql: &str, fill: &[Fill]) -> Step {
 }
 
 pub(crate) fn transaction(steps: Vec<Step>) -> Vec<Step> {
-    let bare = |sql| Step { table: Table::None, ..step(sql, &[]) };
+    let bare = |sql| Step { table: TableChoice::None, ..step(sql, &[]) };
     [vec![bare("BEGIN")], steps, vec![bare("COMMIT")]].concat()
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn delete() -> Step {
 
 pub(crate) fn changes_of_a_row() -> [Step; 2] {
     let insert = Step {
-        table: Table::Same,
+        table: TableChoice::Same,
         ..step(
             "INSERT INTO sbtest (id, k, c, pad) VALUES (?, ?, ?, ?)",
             &[Fill::Again, Fill::Drawn(1), C, PAD],

@@ -1,19 +1,42 @@
-//! The rows of a user's tables, generated or from CSV files, and the statements that load them.
+//! A user's workload: the rows of its tables, generated or from CSV files, and the statements that load them.
 
 use std::fmt;
 
 use assay_model::limits::ROWS;
-use assay_model::{Dialect, UserColumn};
+use assay_model::{Dialect, PerDialect, UserColumn, UserData, UserRows};
 use csv::{ByteRecord, Reader, ReaderBuilder};
+use sha2::{Digest as _, Sha256};
 
 use crate::generate::ValueSource;
 use crate::literal::{push_integer, push_quoted, quoted_name};
 use crate::number::EventValue;
 use crate::random::{RandomStream, mix, mix_word};
+use crate::workload::{WorkloadDefinition, json};
 
 /// A statement gets no more rows once it is this long, in bytes, or has this many rows.
 const STATEMENT_BYTES: usize = 256 * 1024;
 const STATEMENT_ROWS: u32 = 2000;
+
+impl WorkloadDefinition for UserData {
+    /// Everything but the paths of files. Samples would miss rare values.
+    fn add_data(&self, digest: &mut Sha256) {
+        let mut data = self.clone();
+        data.name.clear();
+        if let Some(PerDialect { mysql, postgres }) = &mut data.dump {
+            mysql.iter_mut().chain(postgres).for_each(|dump| dump.file.path.clear());
+        }
+        for table in &mut data.tables {
+            match &mut table.rows {
+                UserRows::Csv { file, .. } => file.path.clear(),
+                UserRows::Script(PerDialect { mysql, postgres }) => {
+                    mysql.iter_mut().chain(postgres).for_each(|file| file.path.clear());
+                }
+                UserRows::Generated { .. } => {}
+            }
+        }
+        digest.update(json(&data));
+    }
+}
 
 #[derive(Debug)]
 pub struct UserBatches {

@@ -10,8 +10,9 @@ mod common;
 use std::time::{Duration, Instant};
 
 use assay_load::RunBound;
-use assay_profile::{StackSampler, Symbols};
+use assay_profiles::StackSampler;
 use assay_servers::ServerStatus;
+use assay_symbols::Symbols;
 use common::{Side, named_systems, side};
 
 const SYSTEMS: [&str; 3] = ["mariadb@11.8", "mysql@8.0", "postgres@16"];

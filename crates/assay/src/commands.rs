@@ -8,10 +8,7 @@ use assay_command::args::SERVERS;
 use assay_command::verb::{CommandGroup, Verb};
 use clap::{Args, Command};
 
-use crate::{
-    audit, cache, compare, completions, doctor, reference, report, resume, run, server, studies,
-    tests,
-};
+use crate::{compare, completions, reference, report, resume, run};
 
 /// All commands, in the order of the reference; the help has them by groups.
 pub(crate) const COMMANDS: [Verb; COUNT] = [
@@ -31,18 +28,18 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::of::<assay_importer::Import>(),
     Verb::of::<assay_claims::Claims>(),
     Verb::of::<assay_trend::Trend>(),
-    Verb::of::<studies::Studies>(),
+    Verb::of::<assay_studies::Studies>(),
     Verb::of::<assay_evidence::PackArgs>(),
     Verb::of::<assay_evidence::VerifyArgs>(),
     Verb::of::<assay_reproducer::Repro>(),
-    Verb::of::<tests::TestsArgs>(),
+    Verb::of::<assay_test_list::TestsArgs>(),
     Verb::of::<assay_upgrade::WorkloadArgs>(),
-    Verb::of::<audit::Audit>(),
-    Verb::of::<doctor::Doctor>(),
+    Verb::of::<assay_audit::Audit>(),
+    Verb::of::<assay_diagnosis::Doctor>(),
     Verb::of::<assay_bench::LoadArgs>(),
     Verb::of::<assay_bench::BenchArgs>(),
-    Verb::of::<cache::Cache>(),
-    Verb::of::<server::ServerVerb>(),
+    Verb::of::<assay_cache::Cache>(),
+    Verb::of::<assay_sandbox::ServerVerb>(),
     Verb::of::<completions::Completions>(),
     Verb::of::<completions::ManPages>(),
     Verb::of::<reference::ReferencePart>(),

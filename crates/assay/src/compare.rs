@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_command::args::{
-    ExplainTerms, Measuring, SYSTEMS, SYSTEMS_SHORT, StudyArgs, TestOptions,
+    ExplainTerms, MeasureArgs, SYSTEMS, SYSTEMS_SHORT, StudyArgs, TestOptions,
 };
 use assay_command::candidates;
 use assay_command::exit::Exit;
-use assay_command::measured::measured;
+use assay_command::measurement::measured;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_plan::Request;
 use clap::Args;
@@ -35,7 +35,7 @@ pub(crate) struct Compare {
     pub(crate) explain: ExplainTerms,
 
     #[command(flatten)]
-    pub(crate) measuring: Measuring,
+    pub(crate) measuring: MeasureArgs,
 
     #[command(flatten)]
     test_options: TestOptions,

@@ -1,23 +1,16 @@
 //! The `assay` command: reads the command line, runs the study loop, prints the result, and exits with a documented
 //! code.
 
-mod audit;
-mod cache;
 mod command_line;
 #[cfg(test)]
 mod command_tests;
 mod commands;
 mod compare;
 mod completions;
-mod doctor;
 mod reference;
-mod rehearsal;
 mod report;
 mod resume;
 mod run;
-mod server;
-mod studies;
-mod tests;
 mod usage;
 
 use std::io::Write as _;

@@ -6,15 +6,15 @@ use anyhow::{Result, bail};
 use assay_command::args::{LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::form::{ResultForm, form};
-use assay_command::opened::open_ledger;
-use assay_command::report::{NotRendered, check, found, of_cells, place, put, write};
+use assay_command::ledger_files::open_ledger;
+use assay_command::report::{MissingFormat, check, found, of_cells, place, put, write};
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{base, candidates, feeds};
 use assay_import::references;
 use assay_ledger::Problem;
 use assay_model::StudyRecord;
 use assay_report::{Feed, FeedRender, FeedStudy, Format, OtherStudy};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::{paths, study};
 use assay_verdict::Judgement;
 use clap::{Args, ValueEnum};
@@ -103,7 +103,7 @@ fn shown(args: &ReportArgs, name: Option<&str>) -> Result<StudyRecord> {
 fn write_table(args: &ReportArgs) -> Result<Exit> {
     let is_plain = args.beside.is_none() && args.by.is_none() && args.style == StyleWord::Assay;
     if !is_plain || form(&args.output)? != ResultForm::Text(Format::CSV) {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "only CSV has several studies in one table",
             "use `--format csv` and neither `--beside`, `--by` nor `--style`, or name one study"
         ))
@@ -150,7 +150,7 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &ReportArgs) -> Result<Exi
             match found(&args.ledger, Some(name)) {
                 Err(error) if is_missing(&error) => {
                     let names: Vec<String> = references().into_iter().map(|it| it.slug).collect();
-                    bail!(Advised::new(
+                    bail!(HintedError::new(
                         format!("there is nothing called `{name}` to set beside"),
                         format!(
                             "name a study of the ledger, or a published table: {}",
@@ -170,7 +170,7 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &ReportArgs) -> Result<Exi
             let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
             names.join(", ")
         });
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`{name}` has no counterpart of the base and of another system"),
             format!(
                 "here: {here}; there: {there}; `--base SYSTEM` compares with another system of the study here"
@@ -184,7 +184,7 @@ fn write_beside(ours: &StudyRecord, name: &str, args: &ReportArgs) -> Result<Exi
 fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     let Some(nodes) = &judgement.nodes else {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("one machine measured study `{}`", record.study.id),
             "`assay collect` puts a study together that several have measured"
         ))
@@ -196,9 +196,9 @@ fn write_by_node(record: &StudyRecord, output: &Output) -> Result<Exit> {
 fn write_published(record: &StudyRecord, output: &Output) -> Result<Exit> {
     let judgement = assay_verdict::judge(record);
     put(output, &assay_report::published(record, &judgement)).map_err(|error| match error
-        .downcast_ref::<NotRendered>(
+        .downcast_ref::<MissingFormat>(
     ) {
-        Some(NotRendered(word)) => Advised::new(
+        Some(MissingFormat(word)) => HintedError::new(
             format!("`--style published` has no format `{word}`"),
             "use text, html, markdown, svg or png; `--style assay` has all digits in csv and json",
         )

@@ -2,19 +2,19 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use assay_command::args::ResumeArgs;
 use assay_command::exit::Exit;
-use assay_command::measured::measure_again;
+use assay_command::measurement::measure_again;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{feeds, report, stacks, study_id};
 use assay_ledger::Ledger;
 use assay_model::{Conclusions, Study, StudySummary, Verdict, counted};
-use assay_run::advice::Advised;
-use assay_run::paths;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
-use assay_run::study::{self, Foreign};
+use assay_run::study::{self, ForeignStudy};
 use assay_run::systems::Environment;
+use assay_run::{paths, study_records};
 
 /// [`ResumeArgs`] as a command.
 #[derive(Debug, clap::Args)]
@@ -48,9 +48,9 @@ fn resume(args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let found = study_id::find(&ledger, args.study.as_deref(), is_open)?;
     let Some(id) = found else {
         if let Some(foreign) = study_id::find(&ledger, None, |it| !it.finished)? {
-            bail!(Foreign::new(&foreign, "resumed"));
+            bail!(ForeignStudy::new(&foreign, "resumed"));
         }
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("there is no unfinished study in `{}`", file.display()),
             "`assay resume latest --more 10m` gives more time to the latest one that has ended"
         ))
@@ -58,7 +58,8 @@ fn resume(args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let cache_dir = paths::made_cache_dir(cache_dir)?;
     let mut ledger = Ledger::open(&file)?;
     stacks::check(&args.measuring.output, || {
-        Ok(assay_plan::request_of(&ledger.read(&id)?.study)?)
+        let request = assay_plan::request_of(&ledger.read(&id)?.study);
+        request.with_context(|| study_records::cannot_read(&ledger, &id))
     })?;
     let before = ledger.conclusions(&id)?;
     let resume =

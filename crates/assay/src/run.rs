@@ -3,16 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use assay_command::args::{Measuring, SourceArg};
+use assay_command::args::{MeasureArgs, SourceArg};
 use assay_command::candidates;
 use assay_command::exit::Exit;
-use assay_command::measured::{measured, read_study, resolved};
+use assay_command::measurement::{measured, read_study, resolved};
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_farm::ShardNumber;
 use assay_model::TestSet;
 use assay_options::{parse_budget_s, word};
 use assay_plan::Request;
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
@@ -35,7 +35,7 @@ pub(crate) struct RunFile {
     pub(crate) from: SourceArg,
 
     #[command(flatten)]
-    pub(crate) measuring: Measuring,
+    pub(crate) measuring: MeasureArgs,
 }
 
 /// Options that replace a part of a study file.
@@ -80,7 +80,7 @@ impl Arguments for RunFile {
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         let request = read_study(&self.study_file)?;
         if request.insert_bench.is_some() && self.instead.is_any() {
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 "the Insert Benchmark has steps of its own, without tests and budget",
                 "leave `--tests`, `--set` and `--budget` out, or change `[insert-bench]` in the file"
             ));

@@ -36,9 +36,9 @@ fn only_typed(mut error: Error, typed: &[String]) -> Error {
         let name = option.split([' ', '=']).next().unwrap_or_default();
         typed.iter().any(|word| word == name || word.starts_with(&format!("{name}=")))
     };
-    let some: Vec<String> = all.iter().filter(is_typed).cloned().collect();
-    if !some.is_empty() {
-        error.insert(ContextKind::PriorArg, ContextValue::Strings(some));
+    let conflicts: Vec<String> = all.iter().filter(is_typed).cloned().collect();
+    if !conflicts.is_empty() {
+        error.insert(ContextKind::PriorArg, ContextValue::Strings(conflicts));
     }
     error
 }

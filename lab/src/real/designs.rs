@@ -3,13 +3,13 @@
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Design {
     pub(super) key: String,
-    pub(super) measured: Measured,
+    pub(super) measured: MeasureMethod,
     /// The expected verdict on the relative QPS, if known.
     pub(super) expected: Option<&'static str>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Measured {
+pub(super) enum MeasureMethod {
     /// `assay compare` with these words.
     Compared(Vec<String>),
     /// `assay compare` with the errors of its rounds.
@@ -20,7 +20,7 @@ pub(super) enum Measured {
     /// `assay compare` with these words, for as long as another study of the same kind took.
     AtEqualTime { words: Vec<String>, as_long_as: String },
     /// `assay compare` of a system against itself with a cause.
-    Planted(Planted),
+    Planted(PlantedCause),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) struct ByHand {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Planted {
+pub(super) struct PlantedCause {
     pub(super) plant: Plant,
     /// Words of `compare`, including the systems if named.
     pub(super) words: Vec<String>,
@@ -114,7 +114,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 fn compared(key: impl Into<String>, text: &str) -> Design {
-    Design { key: key.into(), measured: Measured::Compared(words(text)), expected: None }
+    Design { key: key.into(), measured: MeasureMethod::Compared(words(text)), expected: None }
 }
 
 /// The same system twice, in the default time of preset quick and in twice as much.
@@ -166,7 +166,7 @@ fn known(is_short: bool) -> Vec<Design> {
         Design {
             // A server that already runs loads its tables anew in each block, so they are small. A server that rests
             // during the other's short turns would hardly exceed its quota, and neither would one with a single client.
-            measured: Measured::Halved(words(&format!(
+            measured: MeasureMethod::Halved(words(&format!(
                 "--rows 10k --clients 4 --slice 200ms --turn 200ms{less}"
             ))),
             ..compared("half a CPU", "")
@@ -192,8 +192,9 @@ fn manual(is_short: bool) -> Vec<Design> {
         let key = format!("by hand {time}");
         let [base, other] = SYSTEMS;
         let text = format!("{base} {other} --seed {time} --tests {}", tests.join(","));
-        let at_equal_time = Measured::AtEqualTime { words: words(&text), as_long_as: key.clone() };
-        designs.push(Design { measured: Measured::ByHand(by_hand), ..compared(key, "") });
+        let at_equal_time =
+            MeasureMethod::AtEqualTime { words: words(&text), as_long_as: key.clone() };
+        designs.push(Design { measured: MeasureMethod::ByHand(by_hand), ..compared(key, "") });
         designs.push(Design { measured: at_equal_time, ..compared(format!("assay {time}"), "") });
     }
     designs
@@ -229,7 +230,7 @@ fn equal(is_short: bool) -> Vec<Design> {
         for (name, more) in [("chosen", ""), ("50 ms", " --turn 50ms --slice 100ms")] {
             let text =
                 format!("mariadb@11.8 --twin --seed {time} --blocks 8 --budget {less}{more}");
-            let measured = Measured::Rounds(words(&text));
+            let measured = MeasureMethod::Rounds(words(&text));
             designs.push(Design { measured, ..compared(format!("{name} {time}"), "") });
         }
     }
@@ -334,7 +335,7 @@ fn causes(is_short: bool) -> Vec<Design> {
         let words = words(&format!("{text} {more}"));
         Design {
             key: name.to_owned(),
-            measured: Measured::Planted(Planted { plant, words, terms }),
+            measured: MeasureMethod::Planted(PlantedCause { plant, words, terms }),
             expected: None,
         }
     };

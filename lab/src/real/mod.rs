@@ -2,9 +2,9 @@
 
 mod designs;
 mod group;
-mod halved;
+mod half_cpu;
 mod manual;
-mod planted;
+mod planted_causes;
 mod rounds;
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::lines::{Lines, text};
 use super::{expect_only, machine, option};
-use designs::{Design, Measured};
+use designs::{Design, MeasureMethod};
 pub(super) use designs::{SHORT_TURNS, TURNS};
 
 /// From the root of the repository.
@@ -51,16 +51,16 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
         println!("{kind}: {}", design.key);
         let began = Instant::now();
         let mut line = match &design.measured {
-            Measured::Compared(words) => assay.compare(words)?,
-            Measured::Rounds(words) => {
+            MeasureMethod::Compared(words) => assay.compare(words)?,
+            MeasureMethod::Rounds(words) => {
                 let (mut line, study) = assay.compare_as(words)?;
                 rounds::add_errors(&root.join(LEDGER), &study, &mut line)?;
                 line
             }
-            Measured::Halved(words) => halved::compare(&assay, words)?,
-            Measured::Planted(planted) => planted::measure(&assay, planted)?,
-            Measured::ByHand(by_hand) => manual::measure(&assay, by_hand)?,
-            Measured::AtEqualTime { words, as_long_as } => {
+            MeasureMethod::Halved(words) => half_cpu::compare(&assay, words)?,
+            MeasureMethod::Planted(planted) => planted_causes::measure(&assay, planted)?,
+            MeasureMethod::ByHand(by_hand) => manual::measure(&assay, by_hand)?,
+            MeasureMethod::AtEqualTime { words, as_long_as } => {
                 let of_hand = lines
                     .values()
                     .iter()

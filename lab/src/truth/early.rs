@@ -35,7 +35,7 @@ pub struct EarlyCase {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Called {
+struct CallTally {
     studies: u64,
     /// Studies whose first pass reached the changed test.
     reached: u64,
@@ -47,7 +47,7 @@ struct Called {
 #[derive(Debug, Clone, Default)]
 pub struct EarlyTally {
     studies: u64,
-    changes: BTreeMap<&'static str, Called>,
+    changes: BTreeMap<&'static str, CallTally>,
     false_share: f64,
     intervals: u64,
     covered: u64,
@@ -164,7 +164,7 @@ fn is_over(ended: &SimulatedEnd) -> bool {
 impl EarlyTally {
     #[must_use]
     pub fn json(&self, case: &str, first: u64, fingerprint: u64) -> Value {
-        let of = |it: &Called| {
+        let of = |it: &CallTally| {
             json!({
                 "studies": it.studies, "reached": it.reached, "first": it.after[0], "second": it.after[1],
                 "end": it.after[2], "wrong": it.wrong,

@@ -14,7 +14,7 @@ use assay_load::{
     RunProgress, SessionEnd, SessionRun, workload_of,
 };
 use assay_model::{
-    Class, DataSet, Dialect, Product, Schema, Setup, StatementMode, TableForm, Test, TestSet, Tpcc,
+    Class, DataSet, Dialect, Product, Setup, StatementMode, TableForm, Test, TestSet, Tpcc,
     counted, limits, thousands,
 };
 use assay_plan::ScriptOptions;
@@ -26,13 +26,13 @@ use arguments::SERVER;
 use assay_command::exit::Exit;
 use assay_command::report;
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::connection::connect_options;
 use assay_run::interrupt::Interrupt;
 use assay_run::machine_lock;
 use assay_run::open_files::Demand;
 use assay_run::progress::{Progress, print, print_said};
-use assay_run::workload::{self, OfLua};
+use assay_run::workload::{self, LuaContext};
 use result::{measured, rate_met, words};
 
 pub use arguments::{BenchArgs, LoadArgs};
@@ -174,7 +174,7 @@ fn prepare(args: &BenchArgs, interrupt: &Interrupt, progress: &Progress) -> Resu
         Some(rows) => DataSet { tables: 1, rows: rows.try_into().unwrap_or(u32::MAX) },
         None => data_set(args, url.dialect, &options)?,
     };
-    if test.class == Class::Write && test.schema == Schema::Sbtest {
+    if test.class == Class::Write && test.schema.facts().has_rows_option() {
         assay_load::survey(&options, url.dialect, data.tables)?.refuse_other_tables()?;
         if assay_workloads::needs_numbering(test) {
             assay_load::check_numbering(&options, url.dialect, data.tables)?;
@@ -314,7 +314,7 @@ fn test(args: &BenchArgs, dialect: Dialect) -> Result<Test> {
     let is_script =
         own.is_none() && args.script.is_none() && name.is_some_and(assay_plan::is_script);
     let is_tpcc = own.is_none() && args.script.is_none() && name == Some(TPCC);
-    let of_lua = OfLua {
+    let of_lua = LuaContext {
         options: &args.script_options,
         may_use_all: args.allow_script_io,
         is_meant: args.script.is_some(),
@@ -333,13 +333,13 @@ fn test(args: &BenchArgs, dialect: Dialect) -> Result<Test> {
     };
     if options != OltpOptions::default() && !is_script {
         let not = name.map_or("a workload has none".to_owned(), |it| format!("`{it}` is not one"));
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("options such as `--range-size` apply only to sysbench's scripts, and {not}"),
             "name a script, such as `oltp_read_only`, or leave these options out",
         ));
     }
     if args.tpcc != TpccOptions::default() && !is_tpcc {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "`--warehouses`, `--procedures` and `--think-times` apply only to the TPC-C-like workload",
             "give `--test tpcc`, or leave these options out",
         ));
@@ -396,8 +396,8 @@ fn data_set(args: &BenchArgs, dialect: Dialect, options: &ConnectOptions) -> Res
     Ok(DataSet { tables, rows })
 }
 
-fn foreign(table: u32) -> Advised {
-    Advised::new(
+fn foreign(table: u32) -> HintedError {
+    HintedError::new(
         format!("`sbtest{table}` was not created by assay or sysbench"),
         "name another database in the URL and fill it with `assay load`",
     )
@@ -434,14 +434,14 @@ fn check_tpcc_tables(args: &BenchArgs, tpcc: &Tpcc, options: &ConnectOptions) ->
     let advice = "`assay load URL --suite tpcc --warehouses N` creates them";
     let found = control.query("SELECT COUNT(*) FROM warehouse");
     let found = found.map_err(|error| {
-        Advised::new("the database has no table `warehouse`", advice).caused_by(error)
+        HintedError::new("the database has no table `warehouse`", advice).caused_by(error)
     })?;
     let there: u32 = found.text(0, 0).and_then(|text| text.parse().ok()).unwrap_or(0);
     if there < tpcc.warehouses {
         let there = counted(u64::from(there), "warehouse");
         let what =
             format!("the database has {there}, fewer than the {} asked for", tpcc.warehouses);
-        return Err(Advised::new(what, advice).into());
+        return Err(HintedError::new(what, advice).into());
     }
     Ok(())
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use assay_load::{LoadReport, LoadTarget, Tables, UserTables, Workload as _};
+use assay_load::{LoadReport, LoadTarget, Tables, UserTables, workload_of};
 use assay_model::{
-    AUTOCOMMIT_OFF, DataSet, Dialect, Engine, Product, RestoredKind, Suite, TableForm, counted,
+    AUTOCOMMIT_OFF, DataSet, Dialect, DumpFindingKind, Engine, Product, Schema, TableForm, counted,
 };
-use assay_plan::parse_engine;
+use assay_plan::{Request, parse_engine};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use assay_workloads::TpccOptions;
 use serde::Serialize;
@@ -17,11 +17,11 @@ use crate::arguments::{LoadArgs, SERVER};
 use assay_command::exit::Exit;
 use assay_command::report;
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::connection::connect_options;
 use assay_run::interrupt::Interrupt;
 use assay_run::progress::{Progress, print, seconds};
-use assay_run::workload::OfLua;
+use assay_run::workload::LuaContext;
 use assay_run::workload::open_dump;
 use assay_run::{machine_lock, workload};
 
@@ -92,14 +92,17 @@ fn load_suite(
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<LoadedTables> {
-    refuse_other_suites(args)?;
+    let request = Request { suite: args.suite, tpcc: args.tpcc.clone(), ..Request::default() };
+    let schema = Schema::for_tests(request.shipped_tests().first().copied());
+    let has_rows_option = schema.facts().has_rows_option();
+    refuse_other_suites(args, has_rows_option)?;
     let product = Product::of_dialect(dialect);
     let engine = match args.engine.as_deref() {
         Some(word) => parse_engine(product, word).map_err(anyhow::Error::msg)?,
         None => product.default_engine(),
     };
-    if args.suite == Suite::Tpcc {
-        return load_tpcc(args, dialect, engine, options, progress);
+    if !has_rows_option {
+        return load_schema(args, schema, dialect, engine, options, progress);
     }
     let data = DataSet { tables: args.tables, rows: args.rows };
     let tables = Tables { dialect, engine, form: args.form.form(), data, seed: args.seed };
@@ -141,7 +144,8 @@ fn load_workload(
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<LoadedTables> {
-    let read = workload::read(&args.own.workload, &args.own.script_options(), OfLua::default())?;
+    let read =
+        workload::read(&args.own.workload, &args.own.script_options(), LuaContext::default())?;
     let own = read.tests.first().and_then(|test| test.user_data());
     let data = own.with_context(|| {
         let files = args.own.workload.join(",");
@@ -159,7 +163,7 @@ fn load_workload(
 
 fn print_refused(report: &LoadReport) -> u64 {
     const SHOWN: usize = 3;
-    let refused = || report.restored.iter().filter(|it| it.what == RestoredKind::Error);
+    let refused = || report.restored.iter().filter(|it| it.what == DumpFindingKind::Error);
     refused().take(SHOWN).for_each(|it| print(&format!("warning: {it}")));
     let count = refused().map(|it| it.count).sum();
     if count > 0 {
@@ -170,26 +174,25 @@ fn print_refused(report: &LoadReport) -> u64 {
     count
 }
 
-fn refuse_other_suites(args: &LoadArgs) -> Result<()> {
-    let is_tpcc = args.suite == Suite::Tpcc;
-    let why = if !is_tpcc && args.tpcc != TpccOptions::default() {
+fn refuse_other_suites(args: &LoadArgs, has_rows_option: bool) -> Result<()> {
+    let why = if has_rows_option && args.tpcc != TpccOptions::default() {
         "`--warehouses` and `--procedures` need `--suite tpcc`"
-    } else if is_tpcc && args.form.form() != TableForm::default() {
+    } else if !has_rows_option && args.form.form() != TableForm::default() {
         "the tables of `--suite tpcc` have the form of the specification"
     } else {
         return Ok(());
     };
-    anyhow::bail!(Advised::new(why, "leave the option out"))
+    anyhow::bail!(HintedError::new(why, "leave the option out"))
 }
 
-fn load_tpcc(
+fn load_schema(
     args: &LoadArgs,
+    schema: &Schema,
     dialect: Dialect,
     engine: Engine,
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<LoadedTables> {
-    let tpcc = args.tpcc.tpcc();
     let place = LoadTarget {
         options,
         dialect,
@@ -200,7 +203,7 @@ fn load_tpcc(
         files: &workload::read_again,
         dumps: &open_dump,
     };
-    let report = tpcc.fill(&place, args.replace, &mut |done| {
+    let report = workload_of(schema).fill(&place, args.replace, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
     Ok(LoadedTables::new(&report, 0))

@@ -5,17 +5,17 @@ use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
 use assay_ledger::Ledger;
-use assay_model::{BisectPart, SystemSpec, counted};
+use assay_model::{SearchPart, SystemSpec, counted};
 use assay_plan::{Request, StudyPlan, SystemRequest, parse_system};
-use assay_study::BisectAction;
 
+use super::decisions::BisectAction;
 use super::lock::SearchLock;
 use super::search::{VersionSearch, own_fault};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::Progress;
-use assay_run::study::{self, Stopped, afterwards};
+use assay_run::study::{self, StudyError, afterwards};
 use assay_run::systems::{Environment, fetch_one, machine_facts, on_disk, provisioner};
-use assay_run::{recorded, workload};
+use assay_run::{study_records, workload};
 
 pub(super) enum Halt {
     Interrupted,
@@ -103,8 +103,8 @@ impl SearchDriver<'_, '_> {
     }
 
     fn add(&mut self, id: &str) -> Result<(), Halt> {
-        let record = recorded::read(self.ledger, id)?;
-        let Some(part) = record.study.bisect.clone() else { return Ok(()) };
+        let record = study_records::read(self.ledger, id)?;
+        let Some(part) = record.study.search.clone() else { return Ok(()) };
         let spent_s = self.search.spent_s;
         let compared = self.search.comparisons();
         let why = self.search.add(&part, &record);
@@ -128,7 +128,7 @@ impl SearchDriver<'_, '_> {
         let why = self.search.range().unusable.last().map_or("", |it| it.why.as_str());
         let what = format!("{SKIPPED_MAX} versions in a row cannot be used; the last one: {why}");
         self.lock.forget();
-        Err(Advised::new(what, "remove the cause, and run the same command again").into())
+        Err(HintedError::new(what, "remove the cause, and run the same command again").into())
     }
 
     fn compare(&mut self, action: BisectAction) -> Result<(), Halt> {
@@ -148,7 +148,7 @@ impl SearchDriver<'_, '_> {
         ));
         match study::run(plan, self.env, self.ledger) {
             Ok(id) => self.add(&id),
-            Err(Stopped { study, error }) => {
+            Err(StudyError { study, error }) => {
                 if self.env.interrupt.check().is_err() {
                     self.search.unfinished = study;
                     return Err(Halt::Interrupted);
@@ -210,12 +210,12 @@ impl SearchDriver<'_, '_> {
         let mut plan = plan.map_err(|error| on_disk(error, cache_dir))?;
         if plan.study.cells.len() > 1 {
             let tests = counted(plan.study.cells.len() as u64, "test");
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 format!("`--test {}` stands for {tests} or setups", self.search.test()),
                 "a search is for one test with one number of clients"
             ));
         }
-        plan.study.bisect = Some(BisectPart {
+        plan.study.search = Some(SearchPart {
             id: self.search.id.clone(),
             range: self.search.words.clone(),
             measure: self.search.terms.measure,

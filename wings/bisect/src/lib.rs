@@ -1,10 +1,12 @@
 //! `assay bisect`: which version made a change. A search is a list of ordinary studies, each of which compares one
 //! version with the first one. Its whole state is in the studies, so it can be resumed at any point.
 
+mod decisions;
 mod driver;
-mod known;
+mod ledger_searches;
 mod lock;
 mod messages;
+pub mod page;
 mod program;
 mod range;
 mod request;
@@ -14,32 +16,32 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, Counting, SystemSpec, Test};
+use assay_model::{Counting, SearchMeasure, SystemSpec, Test};
 use assay_options::word;
 use assay_plan::{CommonOption, Request};
 use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
-use assay_command::args::{FormatWord, Measuring, ResumeArgs, StudyArgs, TestOptions};
+use assay_command::args::{FormatWord, MeasureArgs, ResumeArgs, StudyArgs, TestOptions};
 use assay_command::exit::Exit;
-use assay_command::opened::open_ledger;
+use assay_command::ledger_files::open_ledger;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, config_file, report, study_id};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::{Progress, print};
 use assay_run::systems::{Environment, environment, machine_facts};
 use assay_run::{paths, study};
 use driver::{Halt, searched};
-use known::searches;
+use ledger_searches::searches;
 use lock::{SearchLock, is_own, remember_program, remembered_program};
 use search::VersionSearch;
 
 pub use driver::lacking;
-pub use known::{KnownSearch, SuspectedChange, known, meant};
+pub use ledger_searches::{KnownSearch, SuspectedChange, known, meant};
 pub use program::{FoundChange, check_program};
 pub use range::{SearchRange, first};
 pub use request::{SearchRequest, with_effort};
-pub use search::{error, is_alike, maker, noise_of_watch, own_fault, ratio, value};
+pub use search::{error, is_alike, maker, own_fault, pooled, prior_noise, ratio, value};
 
 /// Default limit of all comparisons, seconds.
 const BUDGET_S: f64 = 3600.0;
@@ -50,7 +52,7 @@ impl Arguments for BisectArgs {
     const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
-        let Measuring { offline, accept_expired_index, quiet, ledger, output, .. } =
+        let MeasureArgs { offline, accept_expired_index, quiet, ledger, output, .. } =
             &self.measuring;
         report::check(output, None, ledger)?;
         let program = self.run_on_found.as_deref();
@@ -114,7 +116,7 @@ pub fn search(
 }
 
 pub fn resume(id: &str, args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
-    let Measuring { offline, accept_expired_index, quiet, .. } = args.measuring;
+    let MeasureArgs { offline, accept_expired_index, quiet, .. } = args.measuring;
     let progress = Progress::new(quiet);
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
@@ -129,7 +131,7 @@ pub fn resume(id: &str, args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<E
     let search = search(&ledger)?;
     if !search.has_ended() && !is_own(&search) {
         let words = assay_plan::shell_quoted(&search.words);
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("search `{id}` was not begun by your own assay, so it is only read"),
             format!("begin one of your own: `assay bisect {words}`"),
         ));
@@ -167,7 +169,7 @@ fn from_study(
     let cells = judgement.cells.iter().filter(|it| of_test(it.cell.test) && it.system != 0);
     let most = cells.max_by(|a, b| size(a).unwrap_or(0.0).total_cmp(&size(b).unwrap_or(0.0)));
     let Some(cell) = most else {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("study `{}` has no test `{}` of several systems", record.study.id, args.test),
             "`assay report STUDY` lists its tests"
         ))
@@ -177,7 +179,7 @@ fn from_study(
     let of_study = assay_plan::request_of(&record.study)?;
     let [one, other] = [first, last].map(|system| without_common(&system.spec, &of_study));
     let range = SearchRange::of_systems(&one, &other, versions).ok_or_else(|| {
-        Advised::new(
+        HintedError::new(
             format!("`{}` and `{}` are not two versions of one product", first.name, last.name),
             "name a range: `assay bisect mariadb@10.6..11.8 --test TEST`",
         )
@@ -201,7 +203,7 @@ fn from_study(
 
 fn go_on(
     (mut search, lock): (VersionSearch, SearchLock),
-    args: &Measuring,
+    args: &MeasureArgs,
     run_on_found: Option<&str>,
     env: &Environment<'_>,
     ledger: &mut Ledger,
@@ -222,7 +224,7 @@ fn go_on(
     }
     let functions = messages::functions(&search, ledger)?;
     let answer = messages::bisection(&search, is_interrupted, functions);
-    report::put(&args.output, &assay_report::bisection(&answer))?;
+    report::put(&args.output, &page::bisection(&answer))?;
     if is_interrupted {
         print(&format!("interrupted: {continues}"));
         return Ok(Exit::Interrupted);
@@ -274,8 +276,8 @@ pub struct BisectArgs {
     pub paths: Vec<String>,
 
     /// What versions are compared by; `--count` stands for `instructions`
-    #[arg(long, value_parser = word::<BisectMeasure>(), default_value = BisectMeasure::default().word())]
-    by: BisectMeasure,
+    #[arg(long, value_parser = word::<SearchMeasure>(), default_value = SearchMeasure::default().word())]
+    by: SearchMeasure,
 
     /// Run a program once the version is found
     ///
@@ -288,7 +290,7 @@ pub struct BisectArgs {
     asked: StudyArgs,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 
     #[command(flatten)]
     test_options: TestOptions,
@@ -315,10 +317,10 @@ fn of_searches(option: Arg) -> Arg {
 }
 
 impl BisectArgs {
-    pub fn measure(&self) -> BisectMeasure {
+    pub fn measure(&self) -> SearchMeasure {
         match self.asked.request.count {
             Counting::None => self.by,
-            _ => BisectMeasure::Instructions,
+            _ => SearchMeasure::Instructions,
         }
     }
 

@@ -5,13 +5,13 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use assay_model::{BisectMeasure, BisectVersion};
+use assay_model::{NamedVersion, SearchMeasure};
 use fs_err as fs;
 use serde::{Deserialize, Serialize};
 
 use super::program::from_anywhere;
 use super::search::{VersionSearch, request_text};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::paths;
 use assay_run::state_lock::StateLock;
 use assay_run::systems::key;
@@ -31,7 +31,7 @@ impl SearchLock {
     pub(super) fn take(
         ledger: &Path,
         range: &str,
-        measure: BisectMeasure,
+        measure: SearchMeasure,
         test: &str,
     ) -> Result<Self> {
         let ledger = std::path::absolute(ledger)?;
@@ -44,19 +44,19 @@ impl SearchLock {
         let lock = StateLock::hold(path, |by| {
             let what = format!("`{range}` is being searched for the change of `{test}`{by}");
             let hint = "wait until it ends, or interrupt it and run this again to go on with it";
-            Advised::new(what, hint)
+            HintedError::new(what, hint)
         })?;
         Ok(Self { lock, skipped })
     }
 
-    pub(super) fn skip(&self, version: &BisectVersion, why: &str) -> Result<()> {
+    pub(super) fn skip(&self, version: &NamedVersion, why: &str) -> Result<()> {
         let line = SkippedVersion { words: version.words.clone(), why: why.to_owned() };
         let mut file = fs::OpenOptions::new().create(true).append(true).open(&self.skipped)?;
         writeln!(file, "{}", serde_json::to_string(&line)?)?;
         Ok(())
     }
 
-    pub(super) fn skipped(&self, versions: &[BisectVersion]) -> Vec<(usize, String)> {
+    pub(super) fn skipped(&self, versions: &[NamedVersion]) -> Vec<(usize, String)> {
         let text = fs::read_to_string(&self.skipped).unwrap_or_default();
         // The last line is incomplete if the process was killed while it wrote it.
         let lines =
@@ -131,7 +131,7 @@ mod tests {
     fn one_process_at_a_time_has_a_search_and_knows_what_was_skipped() {
         let folder = tempfile::tempdir().unwrap();
         let take = || SearchLock::at(folder.path().join("searches/x"), "a..b", "scan");
-        let version = |name: &str| BisectVersion {
+        let version = |name: &str| NamedVersion {
             words: format!("mysql@git:x#{name}"),
             name: name.to_owned(),
             title: None,

@@ -6,15 +6,17 @@ use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{CellCount, CellProfile, Estimate, Setup, StudyRecord};
 use assay_plan::{Request, SystemRequest, parse_system};
-use assay_report::{
+use assay_verdict::{CountChange, PlanFindings, TimeTerm};
+
+use super::decisions::{BisectAnswer, BisectEnd, BisectStep};
+use super::page::{
     Bisection, ChangedFunctions, FunctionUnit, RangeEnd, SearchedRange, SearchedVersion,
     VersionStep,
 };
-use assay_study::{BisectAnswer, BisectEnd, BisectStep, pooled};
-use assay_verdict::{CountChange, PlanFindings, Term};
-
-use super::search::{ComparedRange, SearchTerms, VersionComparison, VersionSearch, largest, ratio};
-use assay_run::recorded;
+use super::search::{
+    ComparedRange, SearchTerms, VersionComparison, VersionSearch, largest, pooled, ratio,
+};
+use assay_run::study_records;
 
 const FUNCTIONS: usize = 8;
 
@@ -172,13 +174,13 @@ pub(super) fn functions(search: &VersionSearch, ledger: &Ledger) -> Result<Funct
     let Some(step) = answer.as_ref().and_then(largest) else { return Ok(none) };
     let study_of = |version: usize| range.compared.iter().rev().find(|it| it.version == version);
     let Some(at) = study_of(step.at) else { return Ok(none) };
-    let record = recorded::read(ledger, &at.study)?;
+    let record = study_records::read(ledger, &at.study)?;
     let study = Some(at.study.clone());
     if step.after == at.base {
         return Ok(Functions { study, changes: changes(&record), plan: plans(&record), ..none });
     }
     let Some(after) = study_of(step.after) else { return Ok(none) };
-    let after = recorded::read(ledger, &after.study)?;
+    let after = study_records::read(ledger, &after.study)?;
     let plan = plan_of_step(plans(&after), plans(&record));
     Ok(Functions { study, changes: changes(&beside(record, after)), plan, ..none })
 }
@@ -218,7 +220,7 @@ fn beside(mut record: StudyRecord, base: StudyRecord) -> StudyRecord {
 fn cpu_us(record: &StudyRecord) -> Option<[f64; 2]> {
     let judgement = assay_verdict::judge(record);
     let change = judgement.cells.iter().find(|cell| cell.system == 1)?.change.as_ref()?;
-    let (_, cpu) = change.terms.iter().find(|(term, _)| *term == Term::ServerCpu)?;
+    let (_, cpu) = change.terms.iter().find(|(term, _)| *term == TimeTerm::ServerCpu)?;
     if !record.profiles.iter().any(|it| it.profile.limits.no_kernel) {
         return Some([cpu.before, cpu.after]);
     }
@@ -274,7 +276,7 @@ fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{CallTree, CellId, Frame, Profile, ProfileLimits};
+    use assay_model::{CallTree, CellId, Profile, ProfileLimits, StackFrame};
 
     use super::*;
 
@@ -284,7 +286,8 @@ mod tests {
         let tests = assay_workloads::tests_of(assay_model::TestSet::Set32);
         let cell = CellId { test: tests[0], setup: Setup { clients: 1, tables: 1, rows: 1000 } };
         let profile = |system: usize, samples: u64| {
-            let frames = vec![Frame { function: "read".to_owned(), module: "server".to_owned() }];
+            let frames =
+                vec![StackFrame { function: "read".to_owned(), module: "server".to_owned() }];
             let profile = Profile {
                 frequency: 1000,
                 ops: 1e4,

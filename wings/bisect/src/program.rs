@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail};
-use assay_model::BisectVersion;
-use assay_report::VersionStep;
+use assay_model::NamedVersion;
 
-use assay_run::advice::Advised;
+use super::page::VersionStep;
+use assay_run::advice::HintedError;
 
 /// Refuses a program that cannot be run, before anything is measured.
 pub fn check_program(program: Option<&str>) -> Result<()> {
@@ -24,7 +24,7 @@ pub fn check_program(program: Option<&str>) -> Result<()> {
         name => std::env::split_paths(&path).any(|folder| is_program(&folder.join(name))),
     };
     if !is_there {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`--run-on-found`: there is no program `{name}`"),
             "name an executable file by its path, or a program in one of the directories of PATH"
         ));
@@ -44,8 +44,8 @@ pub(super) fn from_anywhere(program: &str) -> String {
 pub struct FoundChange<'a> {
     pub search: &'a str,
     pub test: &'a str,
-    pub version: &'a BisectVersion,
-    pub after: Option<&'a BisectVersion>,
+    pub version: &'a NamedVersion,
+    pub after: Option<&'a NamedVersion>,
     pub step: VersionStep,
 }
 

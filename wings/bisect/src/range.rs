@@ -1,11 +1,11 @@
 //! Search ranges and their versions: releases from the sources, commits from a repository.
 
 use anyhow::{Result, bail};
-use assay_model::{BisectVersion, Origin, Product, SystemSpec, limits};
+use assay_model::{NamedVersion, Origin, Product, SystemSpec, limits};
 use assay_plan::parse_system;
 use assay_provision::Releases;
 
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::systems::{Environment, fetch_one, provisioner};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +22,7 @@ impl SearchRange {
     /// Parses `mariadb@10.6..11.8/rocksdb+a=b`, or `postgres@git:../postgres` and `one..other`.
     pub fn read(words: &str, commits: Option<&str>) -> Result<Self> {
         let no_range = |what: String, such: &str| {
-            Advised::new(what, format!("a range has two ends, such as `{such}`"))
+            HintedError::new(what, format!("a range has two ends, such as `{such}`"))
         };
         let ends = |text: &str| {
             let (first, last) = text.split_once("..")?;
@@ -32,7 +32,7 @@ impl SearchRange {
         if let Some((product, reference)) = words.split_once("@git:") {
             let spec = parse_system(words)?;
             if reference.contains('#') {
-                bail!(Advised::new(
+                bail!(HintedError::new(
                     format!("`{words}` names a commit"),
                     format!("the commits follow the repository: `{product}@git:REPO GOOD..BAD`")
                 ));
@@ -44,7 +44,7 @@ impl SearchRange {
             return Ok(Self { place: Some(place.clone()), ..Self::between(&spec, commits) });
         }
         if let Some(commits) = commits {
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 format!("`{commits}` are commits, but `{words}` is no repository"),
                 "name the repository: `postgres@git:../postgres GOOD..BAD`"
             ));
@@ -114,25 +114,25 @@ impl SearchRange {
         self.place.is_some()
     }
 
-    pub fn version(&self, name: &str) -> BisectVersion {
+    pub fn version(&self, name: &str) -> NamedVersion {
         match self.place {
             Some(_) => self.commit(name, ""),
             None => self.release(name),
         }
     }
 
-    pub fn release(&self, version: &str) -> BisectVersion {
-        BisectVersion {
+    pub fn release(&self, version: &str) -> NamedVersion {
+        NamedVersion {
             words: format!("{}@{version}{}", self.product, self.rest),
             name: version.to_owned(),
             title: None,
         }
     }
 
-    pub fn commit(&self, id: &str, title: &str) -> BisectVersion {
+    pub fn commit(&self, id: &str, title: &str) -> NamedVersion {
         let place = self.place.as_deref().unwrap_or_default();
         let id: String = id.chars().take(12).collect();
-        BisectVersion {
+        NamedVersion {
             words: format!("{}@git:{place}#{id}{}", self.product, self.rest),
             name: id,
             title: Some(title.to_owned()),
@@ -168,23 +168,23 @@ pub(crate) fn within_step(
 
 pub struct SearchVersions {
     pub range: SearchRange,
-    pub versions: Vec<BisectVersion>,
+    pub versions: Vec<NamedVersion>,
     /// Empty for commits.
     pub releases: Vec<String>,
     /// The source of all releases, if they share one.
     pub source: Option<String>,
     /// The baseline, and all releases or the commits that change a path, in order.
-    pub watched: Vec<BisectVersion>,
+    pub all: Vec<NamedVersion>,
 }
 
 impl SearchVersions {
     pub(super) fn check(&self) -> Result<()> {
-        if self.versions.len() > limits::bisect::VERSIONS {
-            bail!(Advised::new(
+        if self.versions.len() > limits::search::VERSIONS {
+            bail!(HintedError::new(
                 format!("{} has {} commits", self.range.words(), self.versions.len()),
                 format!(
                     "a search takes at most {}: name a shorter range, or narrow it with `--paths`",
-                    limits::bisect::VERSIONS
+                    limits::search::VERSIONS
                 )
             ));
         }
@@ -237,17 +237,17 @@ fn commits(
 ) -> Result<SearchVersions> {
     let [first, last] = &range.ends;
     let commits = provisioner(env)?.commits(place, [first, last], paths)?;
-    let mut watched = Vec::new();
+    let mut all = Vec::new();
     let mut versions = Vec::new();
     for commit in commits {
         let version = range.commit(&commit.id, &commit.title);
         if versions.is_empty() || !commit.is_aside {
-            watched.push(version.clone());
+            all.push(version.clone());
         }
         versions.push(version);
     }
     let (releases, source) = (Vec::new(), None);
-    Ok(SearchVersions { range: range.clone(), versions, releases, source, watched })
+    Ok(SearchVersions { range: range.clone(), versions, releases, source, all })
 }
 
 fn releases(
@@ -258,8 +258,8 @@ fn releases(
     let Releases { versions: releases, source } = found(range, source, env)?;
     let version = |name: &String| range.release(name);
     let versions = one_a_series(range.product, &releases).iter().map(version).collect();
-    let watched = releases.iter().map(version).collect();
-    Ok(SearchVersions { range: range.clone(), versions, releases, source, watched })
+    let all = releases.iter().map(version).collect();
+    Ok(SearchVersions { range: range.clone(), versions, releases, source, all })
 }
 
 fn found(range: &SearchRange, source: Option<&str>, env: &Environment<'_>) -> Result<Releases> {
@@ -277,7 +277,7 @@ fn found(range: &SearchRange, source: Option<&str>, env: &Environment<'_>) -> Re
         env.interrupt.check()?;
     }
     Err(refused.unwrap_or_else(|| {
-        Advised::new(
+        HintedError::new(
             format!("no source has both ends of `{}` in this order", range.words()),
             format!("`assay server list --available {}` lists the releases", range.product),
         )

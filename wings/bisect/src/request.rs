@@ -4,11 +4,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, BisectPart, Counting, Profiling, WatchPart, limits};
+use assay_model::{Counting, Profiling, SearchMeasure, SearchPart, WatchPart, limits};
 use assay_plan::Request;
 use jiff::Timestamp;
 
-use super::known::{KnownSearch, searches};
+use super::ledger_searches::{KnownSearch, searches};
 use super::lock::{SearchLock, is_own, mark_own};
 use super::range::{SearchRange, first};
 use super::search::{COMPARISON_S, ComparedRange, SearchTerms, VersionSearch, is_alike};
@@ -22,7 +22,7 @@ pub struct SearchRequest {
     /// Only the first one whose ends are in order is searched.
     pub ranges: Vec<SearchRange>,
     pub paths: Vec<String>,
-    pub measure: BisectMeasure,
+    pub measure: SearchMeasure,
     /// Request of each comparison, with the single test and setup of the search.
     pub request: Request,
     pub budget_s: f64,
@@ -47,7 +47,7 @@ impl SearchRequest {
         let request = timed(self.request.clone(), self.measure);
         let names: Vec<String> = self.ranges.iter().map(|it| named(it, &self.paths)).collect();
         let is_asked =
-            |part: &BisectPart| names.contains(&part.range) && part.measure == self.measure;
+            |part: &SearchPart| names.contains(&part.range) && part.measure == self.measure;
         let begun = || -> Result<Option<VersionSearch>> {
             let mut all = searches(ledger, is_asked)?;
             all.retain(|search| {
@@ -78,7 +78,7 @@ impl SearchRequest {
             measure: self.measure,
             is_of_commits: found.range.is_of_commits(),
             comparisons_max: ((self.budget_s / (COMPARISON_S + profile_s)) as u32)
-                .clamp(COMPARISONS_MIN, limits::bisect::COMPARISONS),
+                .clamp(COMPARISONS_MIN, limits::search::COMPARISONS),
         };
         let search = VersionSearch {
             id: new_id(),
@@ -105,7 +105,7 @@ pub fn with_effort(request: Request, effort: Request) -> Request {
 
 const PROFILE_S: f64 = 21.0;
 
-fn timed(request: Request, measure: BisectMeasure) -> Request {
+fn timed(request: Request, measure: SearchMeasure) -> Request {
     let request = Request {
         systems: Vec::new(),
         twin: Some(false),
@@ -115,7 +115,7 @@ fn timed(request: Request, measure: BisectMeasure) -> Request {
         budget_s: Some(COMPARISON_S),
         ..request
     };
-    if measure != BisectMeasure::Instructions {
+    if measure != SearchMeasure::Instructions {
         // The version before a change is like the base, and its profile is needed too.
         let profile = match request.profile {
             Profiling::Changed => Profiling::All,

@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use assay_model::{
-    BisectMeasure, BisectPart, BisectVersion, Estimate, Origin, StudyRecord, Unusable, Verdict,
-    WatchPart,
+    Estimate, NamedVersion, Origin, SearchMeasure, SearchPart, StudyRecord, UnusableVersion,
+    Verdict, WatchPart,
 };
 use assay_plan::{FileError, Request, SystemRequest, without_places};
-use assay_study::{
-    BisectAction, BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch,
-    BisectStep, WatchNoise,
-};
 use assay_verdict::CellJudgement;
 
+use super::decisions::comparison::SD_MIN;
+use super::decisions::{
+    BisectAction, BisectAnswer, BisectEnd, BisectNoise, BisectOutcome, BisectPlan, BisectSearch,
+    BisectStep,
+};
 use super::range::{SearchRange, within_step};
 
 /// Seconds of a comparison by time.
@@ -28,8 +29,8 @@ const Z_95: f64 = 1.96;
 
 #[derive(Debug, Clone)]
 pub(super) struct ComparedRange {
-    pub(super) versions: Vec<BisectVersion>,
-    pub(super) unusable: Vec<Unusable>,
+    pub(super) versions: Vec<NamedVersion>,
+    pub(super) unusable: Vec<UnusableVersion>,
     pub(super) compared: Vec<VersionComparison>,
 }
 
@@ -59,7 +60,7 @@ impl VersionComparison {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SearchTerms {
-    pub(super) measure: BisectMeasure,
+    pub(super) measure: SearchMeasure,
     pub(super) is_of_commits: bool,
     pub(super) comparisons_max: u32,
 }
@@ -83,7 +84,7 @@ const SOURCE_COUNTED: f64 = 0.02;
 impl SearchTerms {
     /// Whether one comparison decides about a version.
     pub(super) fn is_exact(self) -> bool {
-        self.measure == BisectMeasure::Instructions
+        self.measure == SearchMeasure::Instructions
     }
 
     /// Deviation between builds of equal speed.
@@ -106,28 +107,26 @@ impl SearchTerms {
     }
 }
 
-/// Prior noise of watched versions. `threshold` is the least change of practical interest.
-pub fn noise_of_watch(measure: BisectMeasure, is_of_commits: bool, threshold: f64) -> WatchNoise {
+/// Prior standard deviations of the log ratios of versions: of one version between studies beyond its errors, of builds
+/// of equal speed, and of such builds from different sources.
+pub fn prior_noise(measure: SearchMeasure, is_of_commits: bool) -> [f64; 3] {
     let terms = SearchTerms { measure, is_of_commits, comparisons_max: 0 };
-    let is_exact = terms.is_exact();
-    WatchNoise {
-        between: if is_exact { 0.0 } else { INSTANCE },
-        build: if is_exact { BUILD_COUNTED } else { terms.build() },
-        source: if is_exact { SOURCE_COUNTED } else { SOURCE },
-        least: threshold / 2.0,
-        is_exact,
+    if terms.is_exact() {
+        [0.0, BUILD_COUNTED, SOURCE_COUNTED]
+    } else {
+        [INSTANCE, terms.build(), SOURCE]
     }
 }
 
 impl ComparedRange {
-    pub(super) fn new(versions: Vec<BisectVersion>) -> Self {
+    pub(super) fn new(versions: Vec<NamedVersion>) -> Self {
         Self { versions, unusable: Vec::new(), compared: Vec::new() }
     }
 
     /// A range within this one, which keeps the comparisons of its versions.
-    pub(super) fn narrowed(&self, versions: Vec<BisectVersion>) -> Self {
+    pub(super) fn narrowed(&self, versions: Vec<NamedVersion>) -> Self {
         let words = |version: usize| self.versions.get(version).map(|it| &it.words);
-        let place = |wanted: &BisectVersion, at: usize| words(at) == Some(&wanted.words);
+        let place = |wanted: &NamedVersion, at: usize| words(at) == Some(&wanted.words);
         let known = self.compared.iter().filter_map(|known| {
             let version = versions.iter().position(|version| place(version, known.version))?;
             let is_same_base = place(versions.first()?, known.base);
@@ -143,7 +142,7 @@ impl ComparedRange {
 
     /// Adds a study of the search. Returns why it has no result, if the machine is at fault: the comparison is then to
     /// be repeated.
-    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) -> Option<String> {
+    pub(super) fn add(&mut self, part: &SearchPart, record: &StudyRecord) -> Option<String> {
         for it in &part.unusable {
             self.skip(it.version, it.why.clone());
         }
@@ -167,7 +166,7 @@ impl ComparedRange {
 
     pub(super) fn skip(&mut self, version: usize, why: String) {
         if self.unusable.iter().all(|it| it.version != version) {
-            self.unusable.push(Unusable { version, why });
+            self.unusable.push(UnusableVersion { version, why });
         }
     }
 
@@ -273,6 +272,19 @@ pub fn ratio((log, se): (f64, f64)) -> Estimate {
     Estimate { value, low, high }
 }
 
+/// Precision-weighted mean of a candidate's log ratios and its standard error, which grows if they differ by more than
+/// their own errors explain. `None` without any.
+pub fn pooled(comparisons: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let weight = |se: f64| 1.0 / (se * se).max(SD_MIN * SD_MIN);
+    let usable = || comparisons.iter().filter(|(value, se)| value.is_finite() && se.is_finite());
+    let weights: f64 = usable().map(|(_, se)| weight(*se)).sum();
+    let mean = usable().map(|(value, se)| weight(*se) * value).sum::<f64>() / weights;
+    let squares: f64 = usable().map(|(value, se)| weight(*se) * (value - mean).powi(2)).sum();
+    let freedom = (usable().count() as f64 - 1.0).max(1.0);
+    let se = ((squares / freedom).max(1.0) / weights).sqrt();
+    mean.is_finite().then_some((mean, se))
+}
+
 /// Maker of the build of a system: of a release, the builder; of a commit, the compiler and the changes needed to build
 /// with it.
 pub fn maker(record: &StudyRecord, system: usize) -> Option<String> {
@@ -285,16 +297,16 @@ pub fn maker(record: &StudyRecord, system: usize) -> Option<String> {
     }
 }
 
-pub fn value(measure: BisectMeasure, cell: &CellJudgement) -> Option<Estimate> {
+pub fn value(measure: SearchMeasure, cell: &CellJudgement) -> Option<Estimate> {
     match measure {
-        BisectMeasure::Qps => cell.rqps,
-        BisectMeasure::Cpu => cell.cpu_ratio,
-        BisectMeasure::Instructions => cell.count.as_ref()?.ratio,
+        SearchMeasure::Qps => cell.rqps,
+        SearchMeasure::Cpu => cell.cpu_ratio,
+        SearchMeasure::Instructions => cell.count.as_ref()?.ratio,
     }
 }
 
 /// The value of the version divided by that of the base, or the system that could not be measured, and why.
-fn outcome(measure: BisectMeasure, record: &StudyRecord) -> Result<Estimate, (usize, String)> {
+fn outcome(measure: SearchMeasure, record: &StudyRecord) -> Result<Estimate, (usize, String)> {
     let judgement = assay_verdict::judge(record);
     let cell = judgement.cells.iter().find(|cell| cell.system == 1);
     if let Some(ratio) = cell.and_then(|cell| value(measure, cell)) {
@@ -321,7 +333,7 @@ pub(super) struct VersionSearch {
 }
 
 impl VersionSearch {
-    pub(super) fn begun(part: &BisectPart, record: &StudyRecord) -> Result<Self, FileError> {
+    pub(super) fn begun(part: &SearchPart, record: &StudyRecord) -> Result<Self, FileError> {
         let request = assay_plan::request_of(&record.study)?;
         let is_git = |words: &str| words.contains("@git:");
         Ok(Self {
@@ -342,7 +354,7 @@ impl VersionSearch {
     }
 
     /// Adds a study, in the order of their starts. Returns why it has no result, if its comparison is to be repeated.
-    pub(super) fn add(&mut self, part: &BisectPart, record: &StudyRecord) -> Option<String> {
+    pub(super) fn add(&mut self, part: &SearchPart, record: &StudyRecord) -> Option<String> {
         if self.ranges.len() <= part.level as usize {
             let versions = part.versions.clone();
             self.ranges.push(match self.ranges.last() {
@@ -396,7 +408,7 @@ impl VersionSearch {
     }
 
     /// Releases within the step found between two series; `None` if there are none or no such step.
-    pub(super) fn narrower(&self) -> Option<Vec<BisectVersion>> {
+    pub(super) fn narrower(&self) -> Option<Vec<NamedVersion>> {
         let [range] = self.ranges.as_slice() else { return None };
         let step = largest(&range.next(self.terms).break_value()?)?;
         let step = [step.after, step.at].map(|at| range.versions[at].name.as_str());
@@ -518,14 +530,14 @@ mod tests {
     use super::*;
 
     const TERMS: SearchTerms = SearchTerms {
-        measure: BisectMeasure::Instructions,
+        measure: SearchMeasure::Instructions,
         is_of_commits: false,
         comparisons_max: 20,
     };
 
     /// `None` in `values` is a version that cannot be used.
     fn searched(values: &[Option<f64>], terms: SearchTerms) -> (ComparedRange, BisectAnswer) {
-        let version = |at: usize| BisectVersion {
+        let version = |at: usize| NamedVersion {
             words: format!("mariadb@11.4.{at}"),
             name: format!("11.4.{at}"),
             title: None,
@@ -554,6 +566,16 @@ mod tests {
             }
         }
         panic!("no end")
+    }
+
+    #[test]
+    fn comparisons_that_disagree_widen_the_error() {
+        assert_eq!(pooled(&[]), None);
+        assert_eq!(pooled(&[(f64::NAN, 0.1), (0.1, f64::INFINITY)]), None);
+        let (mean, se) = pooled(&[(0.1, 0.01), (0.1, 0.01)]).unwrap();
+        assert!((mean - 0.1).abs() < 1e-12 && (se - 0.01 / 2.0_f64.sqrt()).abs() < 1e-12);
+        let (mean, wide) = pooled(&[(0.0, 0.01), (0.2, 0.01)]).unwrap();
+        assert!((mean - 0.1).abs() < 1e-12 && wide > 10.0 * se, "{wide}");
     }
 
     #[test]
@@ -625,7 +647,7 @@ mod tests {
     fn a_narrower_range_keeps_what_is_known_of_its_versions() {
         let (range, _) = searched(&[1.0, 1.0, 0.9, 0.9].map(Some), TERMS);
         let first = range.versions[0].clone();
-        let new = BisectVersion { words: "mariadb@11.4.0.5".to_owned(), ..first.clone() };
+        let new = NamedVersion { words: "mariadb@11.4.0.5".to_owned(), ..first.clone() };
         let narrower = range.narrowed(vec![first, new.clone(), range.versions[3].clone()]);
         let known: Vec<usize> = narrower.compared.iter().map(|it| it.version).collect();
         assert_eq!(known, [2]);
@@ -634,7 +656,7 @@ mod tests {
 
     #[test]
     fn a_noisy_machine_is_not_believed_at_once() {
-        let timed = SearchTerms { measure: BisectMeasure::Qps, ..TERMS };
+        let timed = SearchTerms { measure: SearchMeasure::Qps, ..TERMS };
         let noise = |se: f64| {
             let mut range = ComparedRange::new(searched(&[Some(1.0); 3], TERMS).0.versions);
             let (low, high) = ((-Z_95 * se).exp(), (Z_95 * se).exp());
@@ -672,7 +694,7 @@ mod tests {
     #[test]
     fn the_number_of_comparisons_that_is_told_can_be_true() {
         let message = |measure, versions: usize, comparisons_max| {
-            let version = |at: usize| BisectVersion {
+            let version = |at: usize| NamedVersion {
                 words: format!("mariadb@11.4.{at}"),
                 name: format!("11.4.{at}"),
                 title: None,
@@ -693,10 +715,10 @@ mod tests {
             };
             search.at_most()
         };
-        assert_eq!(message(BisectMeasure::Instructions, 5, 60), "at most 3");
-        assert_eq!(message(BisectMeasure::Instructions, 5, 2), "at most 2");
-        assert_eq!(message(BisectMeasure::Instructions, 1000, 60), "about 14");
-        assert_eq!(message(BisectMeasure::Qps, 5, 60), "at most 60");
+        assert_eq!(message(SearchMeasure::Instructions, 5, 60), "at most 3");
+        assert_eq!(message(SearchMeasure::Instructions, 5, 2), "at most 2");
+        assert_eq!(message(SearchMeasure::Instructions, 1000, 60), "about 14");
+        assert_eq!(message(SearchMeasure::Qps, 5, 60), "at most 60");
     }
 
     fn build(line: &str) -> anyhow::Error {

@@ -1,21 +1,26 @@
 //! `assay claims`: checks published statements against studies of the ledger.
 
+mod page;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use assay_claim_check::{
+    ClaimPart, ClaimScope, ClaimSource, ClaimStatus, PublishedClaim, check_claim, read_claims,
+};
 use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, report};
 use assay_model::StudyRecord;
-use assay_plan::{ClaimPart, PublishedClaim};
-use assay_report::{CheckedClaim, CheckedPart, Format};
-use assay_run::advice::Advised;
+use assay_report::Format;
+use assay_run::advice::HintedError;
 use assay_run::paths;
-use assay_verdict::{ClaimScope, ClaimSource, ClaimStatus, check_claim};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+
+use page::{CheckedClaim, CheckedPart};
 
 fn formats() -> impl Iterator<Item = FormatWord> {
     FormatWord::pages().filter(|it| *it != FormatWord::Of(Format::CSV))
@@ -54,14 +59,14 @@ impl Arguments for Claims {
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         if report::format(&self.output)? == Format::CSV {
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 "checked claims have no CSV",
                 "use `--format json`, which has all of it for programs"
             ));
         }
         report::check(&self.output, None, &self.ledger)?;
         let text = read(&self.claim_file)?;
-        let file = assay_plan::read_claims(&self.claim_file.display().to_string(), &text)?;
+        let file = read_claims(&self.claim_file.display().to_string(), &text)?;
         let latest = [None];
         let named: Vec<Option<&str>> = self.studies.iter().map(|it| Some(it.as_str())).collect();
         let names = if named.is_empty() { &latest[..] } else { &named };
@@ -77,7 +82,7 @@ impl Arguments for Claims {
         let checked: Vec<CheckedClaim> =
             file.claims.iter().map(|claim| checked(claim, &mut sources)).collect();
         let ids: Vec<String> = records.iter().map(|it| it.study.id.clone()).collect();
-        report::put(&self.output, &assay_report::claims(&checked, &ids))?;
+        report::put(&self.output, &page::claims(&checked, &ids))?;
         Ok(match ClaimStatus::of_all(checked.iter().map(CheckedClaim::status)) {
             ClaimStatus::Holds => Exit::Done,
             ClaimStatus::Fails => Exit::LimitExceeded,

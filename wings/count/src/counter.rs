@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use assay_callgrind::Costs;
 use assay_load::{ClientSession, ClientWork, RunBound};
 use assay_model::{CellId, Class, CountBatch, Dialect, Slice, System, WorkCounters};
-use assay_profile::callgrind::Costs;
 use assay_servers::{ServerInstance, wait_for_thread};
 use assay_wire::{ConnectOptions, Connection, RequestDelay};
 

@@ -1,8 +1,8 @@
 //! Counts in progress.
 
+use assay_callgrind::Costs;
 use assay_model::CountBatch;
-use assay_profile::Symbols;
-use assay_profile::callgrind::Costs;
+use assay_symbols::Symbols;
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellCounts {

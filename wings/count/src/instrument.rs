@@ -1,18 +1,18 @@
 //! Instruments that count instructions: the processor, else valgrind.
 
 use anyhow::{Context, Result};
-use assay_model::{CALLS_PART, Count, CountedBy};
+use assay_callgrind::{Costs, hidden_features};
+use assay_model::{CALLS_PART, Count, CountSource};
 use assay_probe::{InstructionCounter, counts_instructions};
-use assay_profile::callgrind::{self, Costs, hidden_features};
 use assay_servers::{CallgrindCounting, ServerInstance, ValgrindTool};
 
 use crate::counts::CellCounts;
-use assay_run::systems::{Environment, Held, fetch_valgrind};
+use assay_run::systems::{Environment, HeldValgrind, fetch_valgrind};
 
 pub(crate) enum Instrument {
     /// The processor's own counter. Servers run at full speed.
     Processor,
-    Callgrind(Box<Held>, String),
+    Callgrind(Box<HeldValgrind>, String),
 }
 
 impl Instrument {
@@ -59,10 +59,10 @@ impl Instrument {
         CellCounts { instances, costs }: CellCounts,
     ) -> Count {
         let (by, version, hidden) = match self {
-            Self::Processor => (CountedBy::Hardware, None, Vec::new()),
+            Self::Processor => (CountSource::Hardware, None, Vec::new()),
             Self::Callgrind(_, version) => {
                 let cpuinfo = fs_err::read_to_string("/proc/cpuinfo").unwrap_or_default();
-                (CountedBy::Callgrind, Some(version.clone()), hidden_features(&cpuinfo))
+                (CountSource::Callgrind, Some(version.clone()), hidden_features(&cpuinfo))
             }
         };
         let ops: f64 = instances.iter().flatten().map(|batch| batch.ops).sum();
@@ -100,7 +100,7 @@ pub(crate) struct MeterCounters {
     kernel: Option<InstructionCounter>,
 }
 
-pub(crate) struct Taken {
+pub(crate) struct CountReading {
     pub(crate) serving: u64,
     pub(crate) background: u64,
     pub(crate) kernel: Option<u64>,
@@ -132,12 +132,12 @@ impl Meter<'_> {
         Ok(())
     }
 
-    pub(crate) fn take(&mut self) -> Result<Taken> {
+    pub(crate) fn take(&mut self) -> Result<CountReading> {
         let (counting, serving) = match self {
             Self::Callgrind { counting, serving } => (counting, *serving),
             Self::Processor { counters, .. } => {
                 let counters = counters.as_mut().context("nothing is counted")?;
-                return Ok(Taken {
+                return Ok(CountReading {
                     serving: counters.serving.take()?,
                     background: counters.background.take()?,
                     kernel: counters.kernel.as_mut().map(InstructionCounter::take).transpose()?,
@@ -145,7 +145,8 @@ impl Meter<'_> {
                 });
             }
         };
-        let mut taken = Taken { serving: 0, background: 0, kernel: None, costs: Costs::default() };
+        let mut taken =
+            CountReading { serving: 0, background: 0, kernel: None, costs: Costs::default() };
         for counts in &counting.take(None)? {
             let instructions = counts.instructions().context("valgrind tells no total")?;
             if (counts.pid, counts.thread) != serving {
@@ -153,7 +154,7 @@ impl Meter<'_> {
                 continue;
             }
             taken.serving += instructions;
-            let parts = callgrind::read(&counts.report)?;
+            let parts = assay_callgrind::read(&counts.report)?;
             taken.costs.add(parts.iter().map(|part| &part.costs));
         }
         Ok(taken)

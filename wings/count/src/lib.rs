@@ -14,10 +14,10 @@ use assay_plan::Request;
 use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
-use assay_command::args::{Measuring, SYSTEMS, StudyArgs, TestOptions};
+use assay_command::args::{MeasureArgs, SYSTEMS, StudyArgs, TestOptions};
 use assay_command::candidates;
 use assay_command::exit::Exit;
-use assay_command::measured::measured;
+use assay_command::measurement::measured;
 use assay_command::verb::{Arguments, CommandGroup};
 
 pub use work::InstructionCounts;
@@ -45,7 +45,7 @@ pub struct CountArgs {
     asked: StudyArgs,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 
     #[command(flatten)]
     test_options: TestOptions,

@@ -14,9 +14,9 @@ use assay_model::{
     StudyDocuments, Test, counted,
 };
 use assay_plan::{COUNTED_INSTANCES, Request};
-use assay_run::recorded::DocumentCheck;
 use assay_run::study::afterwards::{Afterwards, StudyExecutor, is_wrong_answer, message, together};
 use assay_run::study::give_way;
+use assay_run::study_records::DocumentCheck;
 use assay_run::systems::{StudyTables, start_counted, with_full_disk};
 use assay_servers::{ServerInstance, shows_waits};
 use assay_study::Phase;
@@ -33,13 +33,13 @@ pub struct InstructionCounts;
 const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts \
                         also depend on what else the machine does";
 
-struct Uncounted {
+struct CellToCount {
     id: CellId,
     /// Events of a batch, if earlier instances have counts already.
     events: Option<u64>,
 }
 
-fn purpose<'a>(cells: impl Iterator<Item = &'a Uncounted> + Clone) -> String {
+fn purpose<'a>(cells: impl Iterator<Item = &'a CellToCount> + Clone) -> String {
     let tests = counted(cells.clone().count() as u64, "test");
     match cells.clone().any(|cell| cell.events.is_none()) {
         true => format!("counting instructions of {tests}"),
@@ -85,7 +85,7 @@ impl CountWork<'_, '_, '_> {
         // The end of a server may have been chance.
         let (mut failed, mut once) = (BTreeSet::new(), BTreeSet::new());
         loop {
-            let mut phases: BTreeMap<Phase, Vec<Uncounted>> = BTreeMap::new();
+            let mut phases: BTreeMap<Phase, Vec<CellToCount>> = BTreeMap::new();
             for cell in self.cells_to_count()? {
                 if !failed.contains(&cell.id) {
                     phases.entry(Phase::of(cell.id)).or_default().push(cell);
@@ -115,7 +115,7 @@ impl CountWork<'_, '_, '_> {
     }
 
     /// Notes why a cell has no count, or none on further instances, unless the user asked to stop.
-    fn not_counted(&mut self, cell: &Uncounted, error: &anyhow::Error) -> Result<()> {
+    fn not_counted(&mut self, cell: &CellToCount, error: &anyhow::Error) -> Result<()> {
         let environment = self.executor.environment();
         environment.interrupt.check()?;
         self.executor.ensure_room(&message(error))?;
@@ -131,7 +131,7 @@ impl CountWork<'_, '_, '_> {
 
     /// The cells without a count on every system, or with undecided counts, each test on its data once: a count has one
     /// client.
-    fn cells_to_count(&self) -> Result<Vec<Uncounted>> {
+    fn cells_to_count(&self) -> Result<Vec<CellToCount>> {
         let (study, known) = (self.executor.study(), self.executor.known::<Count>()?);
         let mut chosen: BTreeSet<_> = BTreeSet::new();
         let mut cells = Vec::new();
@@ -141,7 +141,7 @@ impl CountWork<'_, '_, '_> {
             }
             let counts = (0..self.executor.participants().len()).map(|it| find(&known, it, *id));
             let Some(counts) = counts.collect::<Option<Vec<&Count>>>() else {
-                cells.push(Uncounted { id: *id, events: None });
+                cells.push(CellToCount { id: *id, events: None });
                 continue;
             };
             let Some((base, others)) = counts.split_first() else { continue };
@@ -151,7 +151,7 @@ impl CountWork<'_, '_, '_> {
             let more = base.instances.len() < COUNT_LOOKS * COUNTED_INSTANCES;
             if more && others.iter().any(is_open) {
                 let first = base.instances.first().and_then(|it| it.first());
-                cells.push(Uncounted { id: *id, events: first.map(|batch| batch.events) });
+                cells.push(CellToCount { id: *id, events: first.map(|batch| batch.events) });
             }
         }
         // Writes come last: their background work would be counted with reads.
@@ -165,7 +165,7 @@ impl CountWork<'_, '_, '_> {
     fn count_phase(
         &mut self,
         phase: Phase,
-        cells: &[Uncounted],
+        cells: &[CellToCount],
         once: &BTreeSet<CellId>,
         instrument: &Instrument,
     ) -> Result<Vec<(CellId, bool)>> {
@@ -329,7 +329,7 @@ impl CountWork<'_, '_, '_> {
     /// Batches of a cell on all systems, sized for the system with the most expensive events.
     fn count_cell(
         &self,
-        cell: &Uncounted,
+        cell: &CellToCount,
         instances: &[Vec<ServerInstance>],
         instrument: &Instrument,
     ) -> Result<Vec<CellCounts>> {

@@ -13,12 +13,12 @@ use clap_complete::engine::ArgValueCompleter;
 use super::personal::{self, directories};
 use assay_command::args::LedgerArg;
 use assay_command::exit::Exit;
-use assay_command::opened::{is_pack, open_ledger, read};
+use assay_command::ledger_files::{is_pack, open_ledger, read};
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, report, study_id};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
-use assay_run::recorded::{self, published_id};
+use assay_run::study_records::{self, published_id};
 use assay_run::{paths, study, whole_file};
 
 /// `assay pack`.
@@ -51,7 +51,7 @@ impl Arguments for PackArgs {
         };
         let record = ledger.read(&id)?;
         if study::is_measured(&record) {
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 format!("study `{id}` is being measured"),
                 "pack it when it has ended, or interrupt it first"
             ));
@@ -71,14 +71,14 @@ impl Arguments for PackArgs {
 
 /// The rows of a study, with its verdicts if it is finished: assay may have been killed before it stored them.
 pub(super) fn judged(ledger: &Ledger, id: &str) -> Result<StudyRows> {
-    let (rows, record) = (ledger.rows(id)?, recorded::read(ledger, id)?);
+    let (rows, record) = (ledger.rows(id)?, study_records::read(ledger, id)?);
     if !record.finished || ledger.conclusions(id)?.is_some() {
         return Ok(rows);
     }
     let directory = tempfile::tempdir()?;
     let mut copy = Ledger::open(&directory.path().join(assay_pack::LEDGER))?;
     copy.add_rows(std::slice::from_ref(&rows))?;
-    copy.set_conclusions(&record.study.id, &recorded::conclusions(&record))?;
+    copy.set_conclusions(&record.study.id, &study_records::conclusions(&record))?;
     Ok(copy.rows(id)?)
 }
 
@@ -103,11 +103,11 @@ pub(super) fn packed(
         rows = rows.renamed(id);
     }
     let id = rows.study().to_owned();
-    // For whoever opens a pack, the study comes from elsewhere.
+    // For the reader of a pack, the study comes from elsewhere.
     let bytes = Ledger::bytes_of(&[rows.marked_foreign()])
         .context("cannot make a ledger of the study alone")?;
     let ledger = Ledger::of_bytes(&bytes, Path::new("the packed ledger"))?;
-    let packed = recorded::read(&ledger, &id)?;
+    let packed = study_records::read(&ledger, &id)?;
     let concluded = |record| assay_verdict::judge(record).conclusions();
     if concluded(&packed).len() != concluded(record).len() {
         bail!("the study cannot be packed: without personal names it would be another one");
@@ -127,7 +127,7 @@ fn check_place(file: &Path) -> Result<()> {
     if let Ok(found) = fs_err::metadata(file)
         && !(found.is_file() && is_pack(file) && read(file).is_ok())
     {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`{}` already exists and is not a pack", printable(&file.to_string_lossy())),
             "name a new file; only a pack is overwritten"
         ));

@@ -16,7 +16,7 @@ use assay_plan::{NamedFile, Request};
 use assay_servers::audit::is_ignored;
 use serde_json::Value;
 
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 
 pub(super) fn directories(cache: Option<&Path>) -> Vec<String> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
@@ -273,7 +273,7 @@ pub(super) fn check(name: &str, bytes: &[u8], directories: &[String]) -> Result<
         windows.any(|it| it.starts_with(directory.as_bytes()) && it.ends_with(b"/"))
     };
     if let Some(path) = directories.iter().find(is_left) {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("the study cannot be packed: `{name}` would contain the path `{path}`"),
             "statements of tests and attachments that are no text stay as they are: change them, or pack a study \
              without them"

@@ -12,7 +12,7 @@ use rusqlite::types::Value;
 
 use super::pack::{judged, packed};
 use super::verify::{of_pack, of_this_version};
-use assay_run::recorded;
+use assay_run::study_records;
 
 const STUDY: &str = include_str!("../../../crates/assay-ledger/tests/recorded/study.id");
 
@@ -40,14 +40,14 @@ fn ledger(directory: &Path) -> PathBuf {
     connection.execute_batch(small).unwrap();
     drop(connection);
     let mut ledger = Ledger::open(&path).unwrap();
-    let record = recorded::read(&ledger, STUDY).unwrap();
+    let record = study_records::read(&ledger, STUDY).unwrap();
     let slice = record.slices[0].id();
     let series = Series { name: "events".to_owned(), step_ms: 10, counts: vec![1, 2] };
     ledger.add_series(STUDY, slice, &series).unwrap();
     let (name, media_type) = ("server.folded".to_owned(), "text/plain".to_owned());
     let bytes = b"main;work 7\n".to_vec();
     ledger.add_attachment(STUDY, slice, &Attachment { name, media_type, bytes }).unwrap();
-    ledger.conclude(&record.study.id, &recorded::conclusions(&record)).unwrap();
+    ledger.conclude(&record.study.id, &study_records::conclusions(&record)).unwrap();
     path
 }
 
@@ -388,7 +388,7 @@ fn a_directory_of_the_user_in_an_attachment_is_refused() {
     assert!(refused.contains("would contain the path `/home/canary`"), "{refused}");
 }
 
-/// The same study makes the same bytes, whoever packs it, and also from a pack.
+/// The same study makes the same bytes for every user, and also from a pack.
 #[test]
 fn a_pack_of_a_pack_is_the_same() {
     let directory = tempfile::tempdir().unwrap();

@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::pack::{REPORTS, reports};
 use assay_command::args::ShapeArg;
 use assay_command::exit::Exit;
+use assay_command::ledger_files::{is_pack, read};
 use assay_command::number::parse_digest;
-use assay_command::opened::{is_pack, read};
 use assay_command::report;
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_run::advice::Advised;
-use assay_run::recorded;
+use assay_run::advice::HintedError;
+use assay_run::study_records;
 
 #[derive(Debug, Serialize)]
 pub(super) struct Verification {
@@ -83,7 +83,7 @@ impl Arguments for VerifyArgs {
                     .with_context(|| format!("cannot verify `{}`", self.file.display()))?;
                 of_pack(&pack, self.digest.as_deref())
             }
-            false if self.digest.is_some() => bail!(Advised::new(
+            false if self.digest.is_some() => bail!(HintedError::new(
                 format!("`{}` is not a pack, and only packs have a digest", self.file.display()),
                 "leave `--digest` out"
             )),
@@ -186,7 +186,7 @@ impl Verification {
     fn study(&mut self, ledger: &Ledger, member: &str, id: &str) -> Result<StudyRecord> {
         // Reading rows checks every value.
         ledger.rows(id)?;
-        let record = recorded::read(ledger, id)?;
+        let record = study_records::read(ledger, id)?;
         let concluded = ledger.conclusions(id)?;
         self.studies.push(VerifiedStudy {
             study: id.to_owned(),

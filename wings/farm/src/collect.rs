@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
-use assay_ledger::{Collected, Ledger, ShardStudy, StudyRows};
+use assay_ledger::{Ledger, ShardCollection, ShardStudy, StudyRows};
 use assay_model::{StudyRecord, counted};
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
@@ -13,12 +13,12 @@ use serde::Serialize;
 use super::job::{FarmJob, has_secret};
 use assay_command::args::{LedgerArg, ShapeArg};
 use assay_command::exit::Exit;
-use assay_command::opened::open_ledger;
+use assay_command::ledger_files::open_ledger;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, report};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
-use assay_run::{paths, recorded, study};
+use assay_run::{paths, study, study_records};
 
 /// Depth of the search for ledgers: CI systems unpack artifacts into a directory for each shard.
 const DEPTH: u32 = 3;
@@ -49,7 +49,7 @@ impl ShardLedgers {
         for (number, known) in ledger.collected(&self.study)? {
             let there = found.get(&number).copied().unwrap_or(0);
             if there < known {
-                bail!(Advised::new(
+                bail!(HintedError::new(
                     format!(
                         "`{}` has {} of shard {number} of study `{}`, and these ledgers have {there}",
                         file.display(),
@@ -63,7 +63,7 @@ impl ShardLedgers {
         Ok(())
     }
 
-    fn collect_own(&self, ledger: &mut Ledger, file: &Path) -> Result<Collected> {
+    fn collect_own(&self, ledger: &mut Ledger, file: &Path) -> Result<ShardCollection> {
         let before =
             if ledger.contains(&self.study)? { Some(ledger.read(&self.study)?) } else { None };
         if before.as_ref().is_some_and(|before| !study::is_own(before)) {
@@ -83,7 +83,7 @@ impl ShardLedgers {
     }
 
     /// Assembles a study that anybody may have measured. It is marked as one from elsewhere, and replaces nothing.
-    fn collect_foreign(&self, ledger: &mut Ledger, file: &Path) -> Result<Collected> {
+    fn collect_foreign(&self, ledger: &mut Ledger, file: &Path) -> Result<ShardCollection> {
         if !ledger.contains(&self.study)? {
             return self.collect_into(ledger);
         }
@@ -97,7 +97,7 @@ impl ShardLedgers {
     fn refused(&self, file: &Path) -> anyhow::Error {
         let Self { study, .. } = self;
         let file = file.display();
-        Advised::new(
+        HintedError::new(
             format!(
                 "`{file}` has another study `{study}`, and only shards of a job that you submitted replace what was \
                  collected from it"
@@ -121,7 +121,7 @@ impl ShardLedgers {
         }
     }
 
-    pub(super) fn collect_into(&self, ledger: &mut Ledger) -> Result<Collected> {
+    pub(super) fn collect_into(&self, ledger: &mut Ledger) -> Result<ShardCollection> {
         let counted: Vec<&Attempt> = self.counted().collect();
         // An unreadable attempt means one shard less.
         let rows = counted.into_iter().filter_map(|attempt| match self.rows_of(attempt) {
@@ -134,8 +134,9 @@ impl ShardLedgers {
         let collected = ledger.collect(&self.study, self.job.is_some(), rows)?;
         if collected.is_complete {
             // The last look spends all of the error, so the conclusions are those of a study that has ended.
-            let record = StudyRecord { finished: true, ..recorded::read(ledger, &self.study)? };
-            ledger.conclude(&self.study, &recorded::conclusions(&record))?;
+            let record =
+                StudyRecord { finished: true, ..study_records::read(ledger, &self.study)? };
+            ledger.conclude(&self.study, &study_records::conclusions(&record))?;
         }
         Ok(collected)
     }
@@ -144,7 +145,7 @@ impl ShardLedgers {
 impl Attempt {
     pub(super) fn rows(&self) -> Result<StudyRows> {
         let ledger = open_ledger(&self.file)?;
-        recorded::check(&ledger.documents(&self.study.id)?)?;
+        study_records::check(&ledger.documents(&self.study.id)?)?;
         Ok(ledger.rows(&self.study.id)?)
     }
 }
@@ -257,7 +258,7 @@ pub(super) fn find(args: &ShardsArg) -> Result<ShardLedgers> {
     let mut files = BTreeSet::new();
     for place in args.dir.iter().chain(&of_job) {
         if !place.exists() {
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 format!("there is no `{}`", place.display()),
                 "`--dir` names a directory with ledgers, or a ledger"
             ));
@@ -283,9 +284,10 @@ pub(super) fn find(args: &ShardsArg) -> Result<ShardLedgers> {
     if let Some(job) = &job {
         attempts.retain(|it| is_of(it, job));
     }
-    let of = job.as_ref().map(|job| job.shards);
-    let of = of.or_else(|| attempts.first().map(|it| it.study.shard.of)).unwrap_or_default();
-    Ok(ShardLedgers { study, job, attempts: by_shard(attempts), of })
+    let shards = job.as_ref().map(|job| job.shards);
+    let shards =
+        shards.or_else(|| attempts.first().map(|it| it.study.shard.of)).unwrap_or_default();
+    Ok(ShardLedgers { study, job, attempts: by_shard(attempts), of: shards })
 }
 
 fn is_of(attempt: &Attempt, job: &FarmJob) -> bool {
@@ -320,7 +322,7 @@ fn one_study(attempts: &[Attempt], wanted: Option<&str>) -> Result<String> {
     let fitting: Vec<&String> = names.into_iter().filter(|it| it.starts_with(wanted)).collect();
     match fitting.as_slice() {
         [one] => Ok((*one).clone()),
-        [] => bail!(Advised::new(
+        [] => bail!(HintedError::new(
             if wanted.is_empty() {
                 "there are no shards yet".to_owned()
             } else {
@@ -330,7 +332,7 @@ fn one_study(attempts: &[Attempt], wanted: Option<&str>) -> Result<String> {
         )),
         several => {
             let names: Vec<&str> = several.iter().map(|it| it.as_str()).collect();
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 format!("there are shards of several studies: {}", names.join(", ")),
                 "name one of them"
             ))

@@ -10,7 +10,7 @@ use assay_model::{Priority, ShardRun};
 use assay_plan::{MachineFacts, Request, StudyPlan, shell_quoted};
 use serde::{Deserialize, Serialize};
 
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::systems::key;
 use assay_run::{paths, whole_file};
 
@@ -73,7 +73,7 @@ impl FarmJob {
         let latest = jobs.filter(|(_, job)| job.study.starts_with(wanted)).max_by_key(|it| it.0);
         match latest {
             Some((_, job)) => Ok(job),
-            None => bail!(Advised::new(
+            None => bail!(HintedError::new(
                 "no job of such a study was submitted here",
                 "`--dir` names the directory with the ledgers of its shards"
             )),

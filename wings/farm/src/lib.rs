@@ -15,11 +15,11 @@ use assay_ledger::{Ledger, ShardStudy, StudyRows};
 use assay_model::{ShardRun, StudyRecord};
 use assay_plan::{Request, ShardPart, StudyPlan};
 
-use assay_command::args::Measuring;
+use assay_command::args::MeasureArgs;
 use assay_command::exit::Exit;
-use assay_command::measured::planned;
-use assay_run::scheduled;
-use assay_run::study::{self, Foreign, NoResume, OtherMachine, Stopped, afterwards};
+use assay_command::measurement::planned;
+use assay_run::scheduler;
+use assay_run::study::{self, ForeignStudy, NoResume, OtherMachine, StudyError, afterwards};
 use assay_run::systems::Environment;
 use collect::Attempt;
 use job::{name, on_a_node};
@@ -51,7 +51,7 @@ impl FromStr for ShardNumber {
 /// Measures a shard of a study. `directory` may be that of its job.
 pub fn measure_shard(
     request: Request,
-    args: &Measuring,
+    args: &MeasureArgs,
     shard: ShardNumber,
     directory: &Path,
     cache_dir: Option<&Path>,
@@ -82,7 +82,7 @@ fn narrowed(plan: StudyPlan, shard: ShardNumber, directory: &Path) -> Result<Stu
     let secret = job::secret_in(directory, &study).unwrap_or_default();
     let (attempt, node) = (String::new(), String::new());
     let shard = ShardRun { study, number, of, first, step, attempt, node, secret };
-    Ok(StudyPlan { study: narrow, shard: Some(scheduled::here(shard)), ..plan })
+    Ok(StudyPlan { study: narrow, shard: Some(scheduler::here(shard)), ..plan })
 }
 
 /// The study of an already begun shard: the most complete attempt of this ledger and those in its directory. One of
@@ -161,8 +161,8 @@ fn go_on(
     plan: StudyPlan,
     env: &Environment,
     ledger: &mut Ledger,
-) -> Result<String, Stopped> {
-    let stopped = |error: anyhow::Error| Stopped { study: None, error };
+) -> Result<String, StudyError> {
+    let stopped = |error: anyhow::Error| StudyError { study: None, error };
     let mut is_told = false;
     let is_finished = loop {
         let record = ledger.read(id).map_err(|error| stopped(error.into()))?;
@@ -181,8 +181,10 @@ fn go_on(
         return Ok(id.to_owned());
     }
     match study::resume(id, None, env, ledger) {
-        Err(Stopped { study: None, error })
-            if error.is::<NoResume>() || error.is::<Foreign>() || error.is::<OtherMachine>() =>
+        Err(StudyError { study: None, error })
+            if error.is::<NoResume>()
+                || error.is::<ForeignStudy>()
+                || error.is::<OtherMachine>() =>
         {
             env.progress.note(&format!("the shard is measured anew: {error}"));
             study::run(plan, env, ledger)

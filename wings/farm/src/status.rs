@@ -15,10 +15,10 @@ use super::collect::{Attempt, ShardLedgers, ShardsArg, find};
 use super::submit::output_of;
 use assay_command::args::ShapeArg;
 use assay_command::exit::Exit;
-use assay_command::opened::open_ledger;
+use assay_command::ledger_files::open_ledger;
 use assay_command::report;
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_run::recorded;
+use assay_run::study_records;
 
 #[derive(Debug, Serialize)]
 struct JobProgress {
@@ -100,7 +100,7 @@ fn verdicts(found: &ShardLedgers) -> Result<BTreeMap<&'static str, u32>> {
     if !ledger.contains(&found.study)? {
         return Ok(counts);
     }
-    let record = recorded::read(&ledger, &found.study)?;
+    let record = study_records::read(&ledger, &found.study)?;
     for cell in assay_verdict::judge(&record).conclusions() {
         if !record.systems[cell.system].is_base {
             *counts.entry(Verdict::word(cell.verdict)).or_default() += 1;

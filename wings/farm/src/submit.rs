@@ -15,12 +15,12 @@ use assay_plan::{
 use clap::{Arg, Args, FromArgMatches as _};
 
 use crate::job::{self, FarmJob, NodeCache, SCRIPT, SERVERS, STUDY_FILE, name, on_a_node};
-use assay_command::args::{Measuring, SYSTEMS, SYSTEMS_SHORT, StudyArgs};
+use assay_command::args::{MeasureArgs, SYSTEMS, SYSTEMS_SHORT, StudyArgs};
 use assay_command::exit::Exit;
-use assay_command::measured::{read_study, resolved};
+use assay_command::measurement::{read_study, resolved};
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{config_file, report};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::{Progress, print};
 use assay_run::study::afterwards;
 use assay_run::systems::{
@@ -67,7 +67,7 @@ pub struct SubmitArgs {
     asked: StudyArgs,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 
     /// Options of `sbatch`, such as `--partition=bench --time=2:00:00`
     #[arg(last = true, value_name = "SBATCH OPTION")]
@@ -112,7 +112,7 @@ fn submit(args: &SubmitArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let plan = afterwards::plan_of(&request, machine, suite);
     let plan = plan.map_err(|error| on_disk(error, &cache_dir))?;
     if let Some(system) = plan.systems.iter().find(|system| system.url.is_some()) {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`{}` runs already, and several nodes would measure it at once", system.name),
             "name a version, and each node starts a server of its own"
         ));
@@ -187,7 +187,7 @@ fn request(args: &SubmitArgs) -> Result<Request> {
     let nothing_else =
         Request { source: None, offline: false, accept_expired_index: false, ..args.request(&[]) };
     if nothing_else != default_request() {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "a study file has the options of the study",
             "change the file, or name systems instead of it"
         ));
@@ -255,7 +255,10 @@ fn counted_nodes() -> Result<u32> {
     let counts = output_of(&mut command);
     let count: u32 = counts.split_whitespace().filter_map(|count| count.parse::<u32>().ok()).sum();
     if count == 0 {
-        bail!(Advised::new("`sinfo` counts no nodes", "say how many there are with `--nodes N`"));
+        bail!(HintedError::new(
+            "`sinfo` counts no nodes",
+            "say how many there are with `--nodes N`"
+        ));
     }
     Ok(count.min(*assay_model::limits::SHARDS.end()))
 }
@@ -338,7 +341,7 @@ fn sbatch(options: &[String], script: &Path) -> Result<u64> {
         .stdin(Stdio::null())
         .output();
     let output = output.map_err(|error| {
-        Advised::new("cannot start `sbatch`", "submit from a node that has Slurm's commands")
+        HintedError::new("cannot start `sbatch`", "submit from a node that has Slurm's commands")
             .caused_by(error)
     })?;
     let said = String::from_utf8_lossy(&output.stderr);

@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use assay_command::args::{Measuring, OUTPUT, SYSTEMS, StudyArgs, TestOptions};
+use assay_command::args::{MeasureArgs, OUTPUT, SYSTEMS, StudyArgs, TestOptions};
 use assay_command::exit::Exit;
-use assay_command::measured::planned;
+use assay_command::measurement::planned;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, feeds, report};
 use assay_model::{Counting, Experiment};
 use assay_options::parse_percent;
 use assay_plan::{GateRequest, Request, parse_limit};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
-use assay_run::study::Foreign;
+use assay_run::study::ForeignStudy;
 use clap::{Arg, ArgGroup, Args};
 use clap_complete::engine::ArgValueCompleter;
 
@@ -92,7 +92,7 @@ pub struct GateArgs {
     asked: StudyArgs,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 
     #[command(flatten)]
     test_options: TestOptions,
@@ -159,7 +159,7 @@ fn judge_by_limits(args: &GateArgs) -> Result<Exit> {
     feeds::check(&args.measuring.output)?;
     let mut record = report::found(&args.measuring.ledger, args.study.as_deref())?;
     if record.foreign && args.junit.is_some() {
-        bail!(Foreign::new(&record.study.id, "judged in a file that CI acts on (`--junit`)"));
+        bail!(ForeignStudy::new(&record.study.id, "judged in a file that CI acts on (`--junit`)"));
     }
     let study = &mut record.study;
     if let Some(limits) = args.limits() {
@@ -168,7 +168,7 @@ fn judge_by_limits(args: &GateArgs) -> Result<Exit> {
                 Experiment::Counted => ("counted instructions", "rates", "`--max-more`"),
                 _ => ("measured rates", "instructions", "`--max-slowdown`"),
             };
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 format!("study `{}` {has}; these limits are for {limits}", study.id),
                 format!("use {use_}")
             ))
@@ -182,7 +182,7 @@ fn judge_by_limits(args: &GateArgs) -> Result<Exit> {
         study.gate = Some(chosen);
     }
     let Some(gate) = &mut study.gate else {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("study `{}` has no limits", study.id),
             match study.experiment {
                 Experiment::Counted => "give them with `--max-more`, such as `--max-more 1%`",

@@ -5,16 +5,16 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use anyhow::Result;
-use assay_import::{About, LineFault, ParseResult, PublishedStudy};
+use assay_import::{ImportFacts, LineFault, ParseResult, PublishedStudy};
 use assay_ledger::{Error, Ledger, Problem};
 use assay_model::{Setup, StudyRecord, counted};
 use clap::Args;
 
 use assay_command::number::{parse_one_count, parse_rows, parse_tables};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::clock::now_ms;
 use assay_run::progress::print;
-use assay_run::recorded;
+use assay_run::study_records;
 
 const FAULTS_SHOWN: usize = 10;
 
@@ -72,8 +72,8 @@ pub(super) fn name(path: &Path) -> String {
 }
 
 /// Facts that the results lack. [`add`] gives the study its name.
-pub(super) fn about(reported_in: String, setup: Setup) -> About {
-    About {
+pub(super) fn about(reported_in: String, setup: Setup) -> ImportFacts {
+    ImportFacts {
         reported_in,
         id: "imported".to_owned(),
         imported_ms: now_ms(),
@@ -85,10 +85,10 @@ pub(super) fn about(reported_in: String, setup: Setup) -> About {
 pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyRecord> {
     let mut alone = Ledger::in_memory()?;
     alone.add_record(record)?;
-    let record = recorded::read(&alone, &record.study.id)?;
-    alone.conclude(&record.study.id, &recorded::conclusions(&record))?;
+    let record = study_records::read(&alone, &record.study.id)?;
+    alone.conclude(&record.study.id, &study_records::conclusions(&record))?;
     let rows = alone.rows(&record.study.id)?;
-    let id = recorded::published_id(&rows);
+    let id = study_records::published_id(&rows);
     let rows = rows.renamed(id.clone()).marked_foreign();
     match ledger.add_rows(std::slice::from_ref(&rows)) {
         Ok(()) => {}
@@ -99,11 +99,11 @@ pub(super) fn add(ledger: &mut Ledger, record: &StudyRecord) -> Result<StudyReco
             let what =
                 format!("study `{id}` of the ledger holds something else than its name says");
             let hint = format!("it was altered: `assay studies rm {id}`, then import again");
-            return Err(Advised::new(what, hint).into());
+            return Err(HintedError::new(what, hint).into());
         }
         Err(error) => return Err(error.into()),
     }
-    recorded::read(ledger, &id)
+    study_records::read(ledger, &id)
 }
 
 /// Prints data that could not become part of a study. Returns whether there are any.
@@ -117,7 +117,7 @@ pub(super) fn print_left_out(gathered: &PublishedStudy) -> bool {
     !(gathered.repeated.is_empty() && gathered.left_out.is_empty())
 }
 
-/// What files may not tell.
+/// Facts that files may lack.
 #[derive(Debug, Args)]
 pub struct SetupArgs {
     /// Number of clients, if the files do not tell

@@ -11,13 +11,13 @@ use serde::Serialize;
 use super::common::cannot_import;
 use assay_command::args::{LedgerArg, ShapeArg};
 use assay_command::exit::Exit;
-use assay_command::opened::{is_pack, open_ledger};
+use assay_command::ledger_files::{is_pack, open_ledger};
 use assay_command::report;
 use assay_evidence::is_packed;
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::clock::now_ms;
-use assay_run::recorded::published_id;
-use assay_run::{paths, recorded};
+use assay_run::study_records::published_id;
+use assay_run::{paths, study_records};
 
 /// `assay import ledger`.
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
         let rows = theirs.rows(&study.id).with_context(cannot)?;
         check(&study, &rows).with_context(cannot)?;
         // A study that no report can show is not worth having.
-        recorded::read(&theirs, &study.id).with_context(cannot)?;
+        study_records::read(&theirs, &study.id).with_context(cannot)?;
         let is_known = known.iter().any(|it| it.id == study.id);
         // The user's own study may come back as its pack.
         let is_same = || -> Result<bool> {
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &ImportLedger) -> Result<Exit> {
         imported.push(ImportedStudy { study: study.id, slices, finished, added });
     }
     if !others.is_empty() {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!(
                 "`{}` has other studies of the same name: {}",
                 args.from.display(),
@@ -97,13 +97,13 @@ const CLOCKS_MS: i64 = 3_600_000;
 fn check(study: &StudySummary, rows: &StudyRows) -> Result<()> {
     let id = &study.id;
     if rows.is_published() && published_id(rows) != *id {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("the name of study `{id}` is not of what it holds"),
             "it was altered: import the published results themselves"
         ));
     }
     if study.started_ms > now_ms() + CLOCKS_MS {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("study `{id}` begins in the future"),
             "set the clock of this machine, or read the study with `--ledger`"
         ));

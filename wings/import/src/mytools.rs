@@ -21,7 +21,7 @@ use super::data_sets::{self, CLIENT, ResultFiles, UnreadFiles, files};
 use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::report;
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::paths;
 use assay_run::progress::print;
 
@@ -59,7 +59,7 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     }
     let is_lost = unread.tell();
     if sets.is_empty() {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "there are no published results in these directories",
             "a table of queries per second is called `qps.abs.NAME.tsv`; name the file if yours has another name"
         ));
@@ -83,7 +83,7 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     }
     let is_shaped = args.output.format.is_some() || args.output.output.is_some();
     if records.len() > 1 && is_shaped {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`--format` and `-o` show one study, and these are {}", records.len()),
             "leave them out, then use `assay report STUDY --format html -o FILE`"
         ));
@@ -210,7 +210,7 @@ fn study_of_table(
                 "a row is tab-separated: a number for each server, then the test",
             ),
         };
-        Advised::new(what, hint).into()
+        HintedError::new(what, hint).into()
     })
 }
 
@@ -275,8 +275,8 @@ fn step_study(
     study_of_steps(results, &about).map_err(|_| no_steps(&about.reported_in).into())
 }
 
-fn no_steps(place: &str) -> Advised {
-    Advised::new(
+fn no_steps(place: &str) -> HintedError {
+    HintedError::new(
         format!("`{place}` has no step of the Insert Benchmark"),
         "the steps are those of the files' names, such as `mrg.l.i0` and `mrg.qr100.L1`",
     )
@@ -302,7 +302,7 @@ fn study_of_sysbench(
     let about = about(origin, setup);
     study_of_raw_runs(&runs, &about).map_err(|_| {
         let hint = "an output of sysbench is called `sb.o.TEST.range100.pk1.dop1` and ends with its report";
-        Advised::new("there is no complete output of sysbench", hint).into()
+        HintedError::new("there is no complete output of sysbench", hint).into()
     })
 }
 
@@ -349,7 +349,7 @@ fn study_of_raw_steps(
     let about = about(origin, setup);
     study_of_ibench_runs(&results, &about).map_err(|_| {
         let hint = "the steps are the names of directories, such as `l.i0` and `qr100.L1`";
-        Advised::new("there is no output of a step of the Insert Benchmark", hint).into()
+        HintedError::new("there is no output of a step of the Insert Benchmark", hint).into()
     })
 }
 

@@ -18,7 +18,7 @@ use super::data_sets::files;
 use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::report;
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::paths;
 use assay_run::progress::print;
 
@@ -71,7 +71,7 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
         }
     }
     if outputs.is_empty() {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "there is no output to import",
             "name files, or directories with the files of one system each: \
              `assay import sysbench OLD_DIRECTORY NEW_DIRECTORY`",
@@ -89,7 +89,8 @@ pub(super) fn run(args: &ImportRuns) -> Result<Exit> {
         .map(|(system, path, run)| SystemRun { system, file: shown(&path, args), run })
         .collect();
     let about = about(runs[0].run.client.to_string(), args.setup.setup());
-    let record = study_of_runs(&runs, &about).map_err(|why| Advised::new(why.what, why.hint))?;
+    let record =
+        study_of_runs(&runs, &about).map_err(|why| HintedError::new(why.what, why.hint))?;
     let mut ledger = Ledger::open(&paths::ledger_file(args.ledger.file.as_deref())?)?;
     let written = report::write(&add(&mut ledger, &record)?, &args.output)?;
     Ok(if exit == Exit::Done { written } else { exit })
@@ -160,8 +161,8 @@ fn read(path: &Path) -> Result<ClientRun> {
     let refused = match found {
         OutputKind::Sysbench => return parsed(path, sysbench_run).with_context(cannot),
         OutputKind::Pgbench => return parsed(path, pgbench_run).with_context(cannot),
-        OutputKind::Other(other) => Advised::new(format!("it is {}", other.what), other.hint),
-        OutputKind::Unknown => Advised::new(
+        OutputKind::Other(other) => HintedError::new(format!("it is {}", other.what), other.hint),
+        OutputKind::Unknown => HintedError::new(
             "it is not the output of a benchmark that assay knows",
             "import outputs of sysbench 0.5, 1.0 or 1.1, or summaries of pgbench",
         ),

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_command::args::{Measuring, SYSTEMS, SYSTEMS_SHORT, SourceArg, TermsArg};
+use assay_command::args::{MeasureArgs, SYSTEMS, SYSTEMS_SHORT, SourceArg, TermsArg};
 use assay_command::candidates;
 use assay_command::exit::Exit;
-use assay_command::measured::measured;
+use assay_command::measurement::measured;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_model::{Preset, Words as _};
 use assay_options::{one_of, whole};
@@ -43,7 +43,7 @@ pub struct InsertBench {
     terms: TermsArg,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 }
 
 fn amounts() -> impl TypedValueParser<Value = Preset> {

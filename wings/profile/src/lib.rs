@@ -1,6 +1,11 @@
 //! Profiles of the systems, taken after a study on separate instances.
 
+mod error;
+mod rings;
+mod sampler;
 mod sampling;
+mod space;
+mod threads;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,11 +16,13 @@ use assay_model::{
     StudyRecord, Test, Verdict, counted,
 };
 use assay_plan::{PlanError, Request};
-use assay_run::recorded::DocumentCheck;
 use assay_run::study::afterwards::{Afterwards, StudyExecutor};
+use assay_run::study_records::DocumentCheck;
 use assay_study::Phase;
 use assay_verdict::CellJudgement;
 
+pub use error::ProfileError;
+pub use sampler::{ServerProfile, StackSampler};
 use sampling::{PARTS, Sampling};
 
 /// `--profile`. The report has its section, because profiles are among the causes of changes.
@@ -106,8 +113,9 @@ fn profile_apart(
     let started = executor.start_apart(phase);
     let scope = if started.is_ok() { Scope::Test } else { Scope::Phase };
     let Err(error) = started.and_then(|()| profile_cell(executor, cell)) else { return Ok(None) };
-    let scope = if is_refused(&error) { Scope::Study } else { scope };
-    let why = executor.reason(error)?;
+    let hints = hints(&error);
+    let scope = if hints.is_empty() { scope } else { Scope::Study };
+    let why = [vec![executor.reason(error)?], hints].concat().join("; ");
     // One of them may have ended, so the next cell gets others.
     executor.stop_servers();
     Ok(Some((scope, why)))
@@ -160,10 +168,10 @@ enum Scope {
     Study,
 }
 
-fn is_refused(error: &anyhow::Error) -> bool {
-    use assay_profile::ProfileError::{LockedMemory, NotPermitted, NotProvided};
-    let found = error.chain().find_map(|cause| cause.downcast_ref::<assay_profile::ProfileError>());
-    matches!(found, Some(NotPermitted(_) | NotProvided | LockedMemory))
+/// Remedies if the kernel refuses profiles, else nothing.
+fn hints(error: &anyhow::Error) -> Vec<String> {
+    let found = error.chain().find_map(|cause| cause.downcast_ref::<ProfileError>());
+    found.map(ProfileError::hints).unwrap_or_default()
 }
 
 fn cells(record: &StudyRecord, wanted: Profiling) -> Vec<PlannedCell> {
@@ -192,10 +200,9 @@ mod tests {
 
     #[test]
     fn only_the_kernel_refuses_all_profiles() {
-        use assay_profile::ProfileError;
-
-        let refused =
-            |error: ProfileError| is_refused(&anyhow::Error::from(error).context("`mysql@8.0`"));
+        let refused = |error: ProfileError| {
+            !hints(&anyhow::Error::from(error).context("`mysql@8.0`")).is_empty()
+        };
         assert!(
             refused(ProfileError::NotPermitted("3".to_owned()))
                 && refused(ProfileError::LockedMemory)

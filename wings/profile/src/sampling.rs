@@ -7,8 +7,10 @@ use assay_model::{
     CallTree, GrowingTree, PlannedCell, ProcessorPart, Profile, ProfileLimits, Waits,
 };
 use assay_probe::ProcessorCounters;
-use assay_profile::{StackSampler, Symbols};
 use assay_run::systems::{Clients, SliceSlot, WORK_APART_MAX};
+use assay_symbols::Symbols;
+
+use crate::sampler::StackSampler;
 
 /// Parts of the sampling of each system. The speed of the machine changes over seconds; alternating spreads this
 /// evenly.
@@ -57,7 +59,7 @@ pub(crate) struct Sampling {
 
 impl Sampling {
     pub(crate) fn new(clients: Clients, system: usize, symbols: &mut Symbols) -> Result<Self> {
-        let (pid, serving) = clients.watched().context("its process is not known")?;
+        let (pid, serving) = clients.probed().context("its process is not known")?;
         let serving = serving.map(<[i32]>::to_vec);
         StackSampler::prepare(pid, symbols);
         Ok(Self {

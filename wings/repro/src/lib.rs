@@ -8,17 +8,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use assay_command::args::{LedgerArg, OUTPUT};
 use assay_command::exit::Exit;
-use assay_command::opened::open_ledger;
+use assay_command::ledger_files::open_ledger;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{base, candidates, report, study_id};
-use assay_model::{StudyRecord, Suite, Test, Verdict};
+use assay_model::{StudyRecord, Test, Verdict};
 use assay_options::whole;
 use assay_repro::{Finding, ReproFile};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::progress::print;
 use assay_run::{paths, study, whole_file, workload};
 use assay_verdict::{CellJudgement, Judgement};
-use assay_workloads::OltpOptions;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
@@ -81,7 +80,7 @@ impl Arguments for Repro {
             None => slowest(&record, &judgement, base, named, self.clients)?,
         };
         let judged = chosen(&record, &judgement, test, base, named, self.clients)?;
-        let oltp = oltp_of(&record)?;
+        let request = assay_plan::request_of(&record.study)?;
         workload::read_captured([test])?;
         let finding = Finding {
             record: &record,
@@ -89,11 +88,11 @@ impl Arguments for Repro {
             cell: judged.cell,
             base,
             other: judged.system,
-            oltp: oltp.as_ref(),
+            oltp: request.oltp_options(),
             read_file: &workload::read_again,
         };
         let files = assay_repro::files(&finding);
-        let files = files.map_err(|refused| Advised::new(refused.what, refused.hint))?;
+        let files = files.map_err(|refused| HintedError::new(refused.what, refused.hint))?;
         write(&self.output, &files)?;
         let directory = self.output.display();
         print(&format!(
@@ -122,7 +121,7 @@ fn slowest(
     let slower = slower.filter(|it| clients.is_none_or(|wanted| it.cell.setup.clients == wanted));
     let slowest = slower.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     slowest.map(|it| it.cell.test).ok_or_else(|| {
-        Advised::new(
+        HintedError::new(
             format!("study `{}` calls no test slower", record.study.id),
             "`--test` names the one to write, with a verdict or without",
         )
@@ -149,7 +148,7 @@ fn test_of(record: &StudyRecord, words: &str) -> Result<Test> {
         [test] => Ok(*test),
         several => {
             let names: Vec<_> = several.iter().map(|test| format!("`{test}`")).collect();
-            bail!(Advised::new(
+            bail!(HintedError::new(
                 format!("`{words}` means {} tests of study `{}`", several.len(), record.study.id),
                 format!("name one of them: {}", names.join(", ")),
             ))
@@ -166,7 +165,7 @@ fn chosen<'j>(
     clients: Option<u32>,
 ) -> Result<&'j CellJudgement> {
     if other == Some(base) {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "`--base` and `--other` name the same system",
             "`assay studies show` lists the systems of a study"
         ));
@@ -177,7 +176,7 @@ fn chosen<'j>(
     if let Some(wanted) = clients.filter(|wanted| !counts().any(|it| it == *wanted)) {
         let mut counts: Vec<String> = counts().map(|it| it.to_string()).collect();
         counts.dedup();
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("the study has not measured `{test}` with {wanted} clients"),
             format!("it has measured it with these numbers of clients: {}", counts.join(", ")),
         ));
@@ -188,17 +187,12 @@ fn chosen<'j>(
     let slowest = wanted.min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
     let found = slowest.filter(|it| it.rqps.is_some());
     found.ok_or_else(|| {
-        Advised::new(
+        HintedError::new(
             format!("study `{}` has no other system with a result in `{test}`", record.study.id),
             "a finding needs two systems that were both measured",
         )
         .into()
     })
-}
-
-fn oltp_of(record: &StudyRecord) -> Result<Option<OltpOptions>> {
-    let request = assay_plan::request_of(&record.study)?;
-    Ok((request.suite == Suite::Oltp && request.workload.is_empty()).then_some(request.oltp))
 }
 
 fn check_place(directory: &Path) -> Result<()> {
@@ -208,7 +202,7 @@ fn check_place(directory: &Path) -> Result<()> {
         Err(error) => return Err(error.into()),
     };
     if !is_empty {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!("`{}` is not empty", directory.display()),
             "name a directory that does not exist yet"
         ));

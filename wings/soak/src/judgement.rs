@@ -66,7 +66,7 @@ pub(crate) struct SoakJudgement {
 /// `None` without data.
 pub(crate) fn soak(record: &StudyRecord, judged: &CellJudgement) -> Option<SoakJudgement> {
     let base = record.systems.iter().position(|system| system.is_base)?;
-    // Whoever read the ledger has checked its documents.
+    // Documents were checked when the ledger was read.
     let found = |system: usize| record.documents.get::<Soak>(system, judged.cell).ok().flatten();
     let mine = found(judged.system)?;
     let of_base = if judged.system == base { None } else { found(base) };
@@ -83,7 +83,7 @@ fn agree(long: Estimate, short: Estimate, threshold: f64) -> Option<bool> {
     (long.has_interval() && short.has_interval()).then_some(apart <= 1.0 + threshold)
 }
 
-struct Rated {
+struct TurnRate {
     round: u32,
     log: f64,
 }
@@ -92,12 +92,12 @@ fn judge(mine: &Soak, base: Option<&Soak>) -> Option<SoakJudgement> {
     let each = ops_per_event(mine)?;
     let rated = rated(mine)?;
     let of_base = base.and_then(self::rated);
-    let ratios = |part: &[Rated]| -> Vec<f64> {
+    let ratios = |part: &[TurnRate]| -> Vec<f64> {
         let of_base = of_base.as_deref().unwrap_or_default();
-        let partner = |turn: &Rated| of_base.iter().find(|it| it.round == turn.round);
+        let partner = |turn: &TurnRate| of_base.iter().find(|it| it.round == turn.round);
         part.iter().filter_map(|turn| Some(turn.log - partner(turn)?.log)).collect()
     };
-    let logs = |part: &[Rated]| -> Vec<f64> { part.iter().map(|turn| turn.log).collect() };
+    let logs = |part: &[TurnRate]| -> Vec<f64> { part.iter().map(|turn| turn.log).collect() };
     let part = part_of(rated.len());
     let (early, late) = (rated.get(..part)?, rated.get(rated.len() - part..)?);
     let is_several = rated.len() > 1;
@@ -135,13 +135,13 @@ fn ops_per_event(soak: &Soak) -> Option<f64> {
 
 /// Rates of turns, in order; `None` if nothing was ever done. A turn without events counts half an event, so that a
 /// standstill does not look as fast as other turns.
-fn rated(soak: &Soak) -> Option<Vec<Rated>> {
+fn rated(soak: &Soak) -> Option<Vec<TurnRate>> {
     let each = ops_per_event(soak)?;
     let rated = soak.turns.iter().map(|turn| {
         let rate = usual(&turn.seconds).filter(|usual| *usual >= EVENTS_MIN);
         let events = (turn.events as f64).max(0.5);
         let rate = rate.unwrap_or(events * 1e3 / (turn.elapsed_ms.max(1) as f64));
-        Rated { round: turn.round, log: (rate * each).ln() }
+        TurnRate { round: turn.round, log: (rate * each).ln() }
     });
     Some(rated.collect::<Vec<_>>()).filter(|rated| !rated.is_empty())
 }

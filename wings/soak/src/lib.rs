@@ -7,6 +7,6 @@ mod work;
 
 pub use turns::{Soak, SoakTurn};
 
-/// `--soak`: what is done, and the section that shows it.
+/// `--soak`: the work, and the section that shows it.
 #[derive(Debug, Clone, Copy)]
 pub struct LongerLooks;

@@ -16,7 +16,7 @@ const COLUMNS_NARROW: usize = 3;
 const NOTE: &str = "steady: the last third of the long turns, with 95% intervals over turns; decay: the steady rate \
     divided by that of the first turns, as many";
 
-type Seen<'a> = (&'a CellJudgement, SoakJudgement);
+type JudgedSoak<'a> = (&'a CellJudgement, SoakJudgement);
 
 impl AfterwardSection for LongerLooks {
     fn key(&self) -> &'static str {
@@ -29,7 +29,7 @@ impl AfterwardSection for LongerLooks {
 
     fn content(&self, study: &JudgedStudy) -> Option<SectionContent> {
         let judged = study.judgement.cells.iter();
-        let seen: Vec<Seen> =
+        let seen: Vec<JudgedSoak> =
             judged.filter_map(|judged| Some((judged, soak(study.record, judged)?))).collect();
         if seen.is_empty() {
             return None;
@@ -106,7 +106,7 @@ fn contradiction(
     ))
 }
 
-fn tables(study: &JudgedStudy, seen: &[Seen]) -> Vec<ShadedTable> {
+fn tables(study: &JudgedStudy, seen: &[JudgedSoak]) -> Vec<ShadedTable> {
     let columns = [
         "short turns",
         "steady",
@@ -118,7 +118,7 @@ fn tables(study: &JudgedStudy, seen: &[Seen]) -> Vec<ShadedTable> {
         "longest stall",
         "events",
     ];
-    let row = |(judged, soak): &Seen| {
+    let row = |(judged, soak): &JudgedSoak| {
         let is_base = judged.system == study.base;
         let ratio = |it| if is_base { "base".to_owned() } else { value_with_interval(it) };
         let shade = match soak.agrees {
@@ -179,7 +179,7 @@ fn value_with_interval(estimate: Option<Estimate>) -> String {
     estimate.map_or_else(|| NONE.to_owned(), |it| Ratio(Some(it)).value_with_interval())
 }
 
-fn notes(study: &JudgedStudy, seen: &[Seen]) -> Vec<String> {
+fn notes(study: &JudgedStudy, seen: &[JudgedSoak]) -> Vec<String> {
     let mut notes = Vec::new();
     let longest = seen.iter().map(|(_, soak)| soak.seconds).fold(0.0, f64::max);
     let rounds = seen.iter().map(|(_, soak)| soak.rounds[0]).max().unwrap_or(0);
@@ -211,7 +211,8 @@ fn notes(study: &JudgedStudy, seen: &[Seen]) -> Vec<String> {
         }
         _ => None,
     }));
-    let is_undecided = |it: &&Seen| it.0.system != study.base && it.0.verdict == Verdict::Undecided;
+    let is_undecided =
+        |it: &&JudgedSoak| it.0.system != study.base && it.0.verdict == Verdict::Undecided;
     if seen.iter().filter(|it| it.0.system != study.base).all(|it| is_undecided(&it)) {
         notes.push(
             "No change was decided: these are the tests that may have changed most.".to_owned(),
@@ -220,9 +221,9 @@ fn notes(study: &JudgedStudy, seen: &[Seen]) -> Vec<String> {
     notes
 }
 
-fn charts(study: &JudgedStudy, seen: &[Seen]) -> Vec<SectionChart> {
-    let same = |one: &Seen, next: &Seen| one.0.cell == next.0.cell;
-    let drawn = |of_test: &[Seen]| {
+fn charts(study: &JudgedStudy, seen: &[JudgedSoak]) -> Vec<SectionChart> {
+    let same = |one: &JudgedSoak, next: &JudgedSoak| one.0.cell == next.0.cell;
+    let drawn = |of_test: &[JudgedSoak]| {
         let first = of_test.first()?;
         let values: Vec<Values> = of_test
             .iter()

@@ -11,10 +11,10 @@ use assay_model::{
 };
 use assay_options::duration_text;
 use assay_plan::{PlanError, Request};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::clock::now_ms;
-use assay_run::recorded::DocumentCheck;
 use assay_run::study::afterwards::{Afterwards, StudyExecutor};
+use assay_run::study_records::DocumentCheck;
 use assay_run::systems::LongTurn;
 use assay_study::Phase;
 use assay_verdict::CellJudgement;
@@ -69,8 +69,8 @@ impl Afterwards for LongerLooks {
         }
     }
 
-    fn refusal_on_shards(&self) -> Option<Advised> {
-        Some(Advised::new(
+    fn refusal_on_shards(&self) -> Option<HintedError> {
+        Some(HintedError::new(
             "`--soak` does not work with shards: which tests changed is known once all shards are collected",
             "leave `soak` out, and then look at a test that changed with `assay compare ... --tests TEST --soak 15m` \
              on one machine",
@@ -113,14 +113,14 @@ impl Afterwards for LongerLooks {
         }
         let known = executor.known::<Soak>()?;
         let (systems, rounds) = (executor.participants().len(), soak_rounds(length_s));
-        let mut phases: BTreeMap<Phase, Vec<Unseen>> = BTreeMap::new();
+        let mut phases: BTreeMap<Phase, Vec<CellToSoak>> = BTreeMap::new();
         let mut left_s = 0.0;
         for cell in cells {
             if cell.id.test.planning.uses_up_rows {
                 executor.note_not_done(self, cell.id, USED_UP.to_owned())?;
                 continue;
             }
-            let unseen = Unseen::new(cell, &known, systems, length_s);
+            let unseen = CellToSoak::new(cell, &known, systems, length_s);
             if unseen.done() < rounds {
                 let part = f64::from(rounds - unseen.done()) / f64::from(rounds);
                 left_s += part * length_s * systems as f64;
@@ -149,14 +149,14 @@ impl Afterwards for LongerLooks {
     }
 }
 
-struct Unseen {
+struct CellToSoak {
     cell: PlannedCell,
     length_s: f64,
     /// By system.
     soaks: Vec<Soak>,
 }
 
-impl Unseen {
+impl CellToSoak {
     /// With the results before an interruption: the rounds that all systems have.
     fn new(
         cell: PlannedCell,
@@ -165,13 +165,13 @@ impl Unseen {
         length_s: f64,
     ) -> Self {
         let rounds = soak_rounds(length_s);
-        let of = |system: usize| {
+        let soak = |system: usize| {
             let mut all = known.iter();
-            let found = all.find(|(of, id, _)| (*of, *id) == (system, cell.id));
+            let found = all.find(|(number, id, _)| (*number, *id) == (system, cell.id));
             let turns = found.map(|(_, _, soak)| soak.turns.clone());
             Soak { rounds, turns: turns.unwrap_or_default() }
         };
-        let mut unseen = Self { soaks: (0..systems).map(of).collect(), cell, length_s };
+        let mut unseen = Self { soaks: (0..systems).map(soak).collect(), cell, length_s };
         let done = unseen.done() as usize;
         unseen.soaks.iter_mut().for_each(|soak| soak.turns.truncate(done));
         unseen
@@ -254,10 +254,10 @@ fn cells_to_soak(record: &StudyRecord) -> (Vec<PlannedCell>, bool) {
 /// The judged cells to look at for longer. `is_left_out` says which systems are not compared.
 fn wanted(judged: &[CellJudgement], is_left_out: impl Fn(usize) -> bool) -> Vec<&CellJudgement> {
     let compared = judged.iter().filter(|it| !is_left_out(it.system));
-    let of = |verdicts: &'static [Verdict]| {
+    let with_verdict = |verdicts: &'static [Verdict]| {
         compared.clone().filter(move |it| verdicts.contains(&it.verdict))
     };
-    let changed: Vec<&CellJudgement> = of(&CHANGED).collect();
+    let changed: Vec<&CellJudgement> = with_verdict(&CHANGED).collect();
     if !changed.is_empty() {
         return changed;
     }
@@ -265,7 +265,8 @@ fn wanted(judged: &[CellJudgement], is_left_out: impl Fn(usize) -> bool) -> Vec<
         let change = it.rqps.map_or(0.0, |rqps| rqps.value.ln().abs());
         (it.beyond_threshold.unwrap_or(0.0), change)
     };
-    let mut suspects: Vec<&CellJudgement> = of(&UNCHANGED).filter(|it| it.rqps.is_some()).collect();
+    let mut suspects: Vec<&CellJudgement> =
+        with_verdict(&UNCHANGED).filter(|it| it.rqps.is_some()).collect();
     suspects.sort_by(|one, other| {
         let ((a, b), (c, d)) = (suspicion(other), suspicion(one));
         a.total_cmp(&c).then(b.total_cmp(&d))
@@ -277,7 +278,7 @@ fn wanted(judged: &[CellJudgement], is_left_out: impl Fn(usize) -> bool) -> Vec<
 #[cfg(test)]
 pub(crate) mod tests {
     use assay_model::{
-        Artifact, Block, BlockCell, Host, RunningServer, Slice, System, WorkCounters,
+        Artifact, BlockCell, Host, PlannedBlock, RunningServer, Slice, System, WorkCounters,
     };
     use assay_plan::{InsertBenchRequest, MachineFacts};
 
@@ -310,7 +311,7 @@ pub(crate) mod tests {
         let mut record = StudyRecord::new(plan.study, Host::default(), systems);
         let cell = record.study.cells[0].id;
         let cells = vec![BlockCell { id: cell, rounds: 12 }];
-        record.blocks.push(Block { number: 0, run: 0, left: 20, cells });
+        record.blocks.push(PlannedBlock { number: 0, run: 0, left: 20, cells });
         for round in 0..12 {
             let wobble = 1.0 + 0.2 * (f64::from(round * 7 % 12) / 11.0 - 0.5);
             for (system, rate) in [(0, 1.0), (1, ratio * wobble)] {

@@ -1,21 +1,28 @@
 //! `assay trend`: one test over the versions and the time of all studies of a ledger.
 
+mod line;
+mod page;
+mod shifts;
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
-use assay_command::opened::open_ledger;
+use assay_command::ledger_files::open_ledger;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, report};
 use assay_ledger::Ledger;
 use assay_model::{Experiment, StudyRecord};
-use assay_run::advice::Advised;
-use assay_run::{paths, recorded};
-use assay_verdict::{Judgement, TrendLine};
+use assay_run::advice::HintedError;
+use assay_run::{paths, study_records};
+use assay_verdict::Judgement;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
+
+use line::{TrendLine, lines};
+use page::TrendResult;
 
 #[derive(Debug, Args)]
 #[command(mut_arg("format", FormatWord::only(FormatWord::without_stacks())))]
@@ -48,12 +55,8 @@ impl Arguments for Trend {
         report::check(&self.output, None, &self.ledger)?;
         let ledger = open_ledger(&paths::ledger_file(self.ledger.file.as_deref())?)?;
         let found = found(&ledger, &self.test, self.system.as_deref(), self.clients)?;
-        let trend = assay_report::TrendResult {
-            test: &found.test,
-            lines: &found.lines,
-            studies: found.studies,
-        };
-        report::put(&self.output, &assay_report::trend(&trend))?;
+        let trend = TrendResult { test: &found.test, lines: &found.lines, studies: found.studies };
+        report::put(&self.output, &page::trend(&trend))?;
         Ok(Exit::Done)
     }
 }
@@ -71,16 +74,16 @@ fn nothing(
     studies: &[(StudyRecord, Judgement)],
     test: &str,
     (system, clients): (Option<&str>, Option<u32>),
-) -> Advised {
+) -> HintedError {
     let records = || studies.iter().map(|(record, _)| record);
     let of_test =
         |record: &&StudyRecord| record.study.cells.iter().any(|cell| cell.id.test.name() == test);
     let listed = |all: BTreeSet<String>| {
-        let some: Vec<String> = all.iter().take(8).cloned().collect();
-        format!("there are {}{}", some.join(", "), if all.len() > 8 { ", ..." } else { "" })
+        let first: Vec<String> = all.iter().take(8).cloned().collect();
+        format!("there are {}{}", first.join(", "), if all.len() > 8 { ", ..." } else { "" })
     };
     if records().all(|record| record.study.experiment == Experiment::Counted) {
-        return Advised::new(
+        return HintedError::new(
             format!("the studies of `{test}` counted instructions, and a trend is one of rates"),
             "`assay report STUDY` shows the counts; `assay watch` follows them",
         );
@@ -90,7 +93,7 @@ fn nothing(
         let all: BTreeSet<u32> = cells.map(|it| it.id.setup.clients).collect();
         if !all.contains(&clients) {
             let all = all.iter().map(u32::to_string).collect();
-            return Advised::new(
+            return HintedError::new(
                 format!("no study of `{test}` has {clients} clients"),
                 listed(all),
             );
@@ -100,9 +103,9 @@ fn nothing(
     let all: BTreeSet<String> = systems.map(|it| it.name.clone()).collect();
     match system {
         Some(system) if !all.is_empty() => {
-            Advised::new(format!("no system of `{test}` matches `{system}`"), listed(all))
+            HintedError::new(format!("no system of `{test}` matches `{system}`"), listed(all))
         }
-        _ => Advised::new(
+        _ => HintedError::new(
             format!("no study of `{test}` has a system beside the base with a value"),
             "`assay studies` lists the studies",
         ),
@@ -120,7 +123,7 @@ fn found(
     let is_test = assay_plan::name_matcher(test)?;
     let mut tests: BTreeSet<String> = BTreeSet::new();
     let mut studies: Vec<(StudyRecord, Judgement)> = Vec::new();
-    for record in recorded::readable(ledger)? {
+    for record in study_records::readable(ledger)? {
         tests.extend(record.study.cells.iter().map(|cell| cell.id.test.name().to_owned()));
         if record.study.cells.iter().any(|cell| is_test(cell.id.test.name())) {
             let judgement = assay_verdict::judge(&record);
@@ -130,23 +133,23 @@ fn found(
     let matched: Vec<&str> = tests.iter().map(String::as_str).filter(|it| is_test(it)).collect();
     if let [_, _, ..] = matched.as_slice() {
         let hint = format!("name one of {}", matched.join(", "));
-        bail!(Advised::new(format!("`{test}` stands for {} tests", matched.len()), hint));
+        bail!(HintedError::new(format!("`{test}` stands for {} tests", matched.len()), hint));
     }
     if studies.is_empty() {
-        let some: Vec<&str> = tests.iter().map(String::as_str).take(8).collect();
-        let hint = match (assay_plan::nearest(test, &tests), some.as_slice()) {
+        let first: Vec<&str> = tests.iter().map(String::as_str).take(8).collect();
+        let hint = match (assay_plan::nearest(test, &tests), first.as_slice()) {
             (Some(nearest), _) => format!("did you mean `{nearest}`?"),
             (None, []) => "`assay compare BASE OTHER` measures some".to_owned(),
-            (None, some) => format!(
+            (None, first) => format!(
                 "they have {}{}",
-                some.join(", "),
+                first.join(", "),
                 if tests.len() > 8 { ", ..." } else { "" }
             ),
         };
-        bail!(Advised::new(format!("no study of the ledger has a test `{test}`"), hint));
+        bail!(HintedError::new(format!("no study of the ledger has a test `{test}`"), hint));
     }
     let all: Vec<_> = studies.iter().map(|(record, judgement)| (record, judgement)).collect();
-    let lines = assay_verdict::trend(&all, |cell, system| {
+    let lines = lines(&all, |cell, system| {
         is_test(cell.test.name())
             && clients.is_none_or(|clients| clients == cell.setup.clients)
             && is_named(&system.name)

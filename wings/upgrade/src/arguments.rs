@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
-use assay_command::args::{ExplainTerms, Measuring, OUTPUT, SYSTEMS, StudyArgs};
+use assay_command::args::{ExplainTerms, MeasureArgs, OUTPUT, SYSTEMS, StudyArgs};
 use assay_command::candidates;
 
 const UPGRADE: &str = "\
@@ -39,7 +39,7 @@ pub struct UpgradeArgs {
     pub queries: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub of_logs: OfLogs,
+    pub of_logs: LogArgs,
 
     #[command(flatten)]
     asked: StudyArgs,
@@ -48,7 +48,7 @@ pub struct UpgradeArgs {
     pub explain: ExplainTerms,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 }
 
 /// Options of `compare` that have no meaning for the statements of a log.
@@ -113,7 +113,7 @@ pub struct WorkloadFrom {
     pub logs: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub of_logs: OfLogs,
+    pub of_logs: LogArgs,
 
     /// The workload file; values are written into a folder beside it. Without it, assay prints the summary alone
     #[arg(long, short, value_name = "FILE", help_heading = OUTPUT)]
@@ -124,7 +124,7 @@ const LOGS: &str = "Logs";
 
 /// How logs are read, and what of them becomes a workload.
 #[derive(Debug, Args)]
-pub struct OfLogs {
+pub struct LogArgs {
     /// Dump of the schema and the data, which the workload file then names
     ///
     /// `mysqldump`, `mariadb-dump` or `pg_dump` in plain format wrote it.

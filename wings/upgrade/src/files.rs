@@ -15,7 +15,7 @@ use assay_workloads::dump_dialect;
 use flate2::bufread::MultiGzDecoder;
 use rustix::process::geteuid;
 
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::{paths, whole_file};
 
 const MADE: &str = "# Made by `assay workload from`";
@@ -27,7 +27,7 @@ pub(super) fn folder(file: &Path) -> &Path {
 pub(super) fn check_file(file: &Path) -> Result<()> {
     let refused = |why: &str| {
         let what = format!("`{}` {why}", file.display());
-        Err(Advised::new(what, "`--output` with another name writes a new file").into())
+        Err(HintedError::new(what, "`--output` with another name writes a new file").into())
     };
     let found = match fs_err::symlink_metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -69,7 +69,8 @@ pub(super) fn private_folder(folder: &Path) -> Result<()> {
     let found = fs_err::symlink_metadata(folder);
     let refused = |why: &str| {
         let what = format!("the folder of values `{shown}` {why}");
-        Err(Advised::new(what, "remove it, or name another workload file with `--output`").into())
+        Err(HintedError::new(what, "remove it, or name another workload file with `--output`")
+            .into())
     };
     match (made, found) {
         (_, Ok(found)) if found.is_symlink() => refused("is a symbolic link"),
@@ -106,12 +107,12 @@ impl LogSource {
     }
 }
 
-struct UpTo<R> {
+struct CutReader<R> {
     source: R,
     is_cut: Rc<Cell<bool>>,
 }
 
-impl<R: Read> Read for UpTo<R> {
+impl<R: Read> Read for CutReader<R> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         match self.source.read(into) {
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
@@ -130,7 +131,7 @@ pub(super) fn check_regular(path: &Path, hint: &'static str) -> Result<()> {
         return Ok(());
     }
     let what = format!("`{}` is not a regular file", path.display());
-    Err(Advised::new(what, "write its content into a file, and name that").into())
+    Err(HintedError::new(what, "write its content into a file, and name that").into())
 }
 
 pub(super) fn open(path: &Path) -> Result<LogSource> {
@@ -140,7 +141,7 @@ pub(super) fn open(path: &Path) -> Result<LogSource> {
     let is_cut = Rc::new(Cell::new(false));
     let content: Box<dyn BufRead> = if is_gzip {
         let source = MultiGzDecoder::new(plain);
-        let up_to = UpTo { source, is_cut: Rc::clone(&is_cut) };
+        let up_to = CutReader { source, is_cut: Rc::clone(&is_cut) };
         Box::new(BufReader::with_capacity(BUFFER, up_to))
     } else {
         Box::new(plain)
@@ -168,7 +169,7 @@ pub(super) fn dump_head(path: &Path) -> Result<DumpHead> {
         Ok(dialect) => Ok(DumpHead { dialect, server: server_version(&head) }),
         Err(why) => {
             let what = format!("`{}` is {why}", path.display());
-            Err(Advised::new(what, why.hint()).into())
+            Err(HintedError::new(what, why.hint()).into())
         }
     }
 }

@@ -16,12 +16,12 @@ use assay_model::{Dialect, StatementMode, printable_lines};
 use assay_plan::{Request, parse_system};
 use sha2::{Digest as _, Sha256};
 
-use arguments::{OfLogs, WorkloadCommand, WorkloadFrom};
+use arguments::{LogArgs, WorkloadCommand, WorkloadFrom};
 use assay_command::exit::Exit;
-use assay_command::measured::measured;
+use assay_command::measurement::measured;
 use assay_command::report;
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_run::advice::Advised;
+use assay_run::advice::HintedError;
 use assay_run::paths;
 use assay_run::progress::print;
 
@@ -80,7 +80,7 @@ fn from(args: &WorkloadFrom) -> Result<Exit> {
 /// Reads logs and chooses the tests. Logs without signs of a dialect take that of the dump, else that of the systems.
 fn read(
     logs: &[PathBuf],
-    args: &OfLogs,
+    args: &LogArgs,
     of_systems: Option<Dialect>,
 ) -> Result<(CapturedLogs, CapturePlan, Option<ServerVersion>)> {
     let dump = args.schema.as_deref().map(files::dump_head).transpose()?.unwrap_or_default();
@@ -112,12 +112,12 @@ fn read(
     };
     let plan = plan(&captured, &options).map_err(|names| {
         let name = args.database.as_deref().unwrap_or_default();
-        Advised::new(format!("no log has a database `{name}`"), those(&names))
+        HintedError::new(format!("no log has a database `{name}`"), those(&names))
     })?;
     Ok((captured, plan, server))
 }
 
-fn check_dialects(logs: &[Log], args: &OfLogs, of_dump: Option<Dialect>) -> Result<()> {
+fn check_dialects(logs: &[Log], args: &LogArgs, of_dump: Option<Dialect>) -> Result<()> {
     let (Some(of_dump), Some(dump)) = (of_dump, &args.schema) else { return Ok(()) };
     let is_other = |log: &&Log| log.probe.format.dialect.is_some_and(|it| it != of_dump);
     let Some(log) = logs.iter().find(is_other) else { return Ok(()) };
@@ -126,7 +126,7 @@ fn check_dialects(logs: &[Log], args: &OfLogs, of_dump: Option<Dialect>) -> Resu
         Dialect::Postgres => ("Postgres", "MySQL or MariaDB"),
     };
     let (dump, log) = (dump.display(), log.path.display());
-    anyhow::bail!(Advised::new(
+    anyhow::bail!(HintedError::new(
         format!("`{dump}` is a dump of {dump_of}, and `{log}` is a log of {log_of}"),
         "`--schema` names a dump of the server that wrote the log",
     ))
@@ -143,13 +143,13 @@ fn upgrade(args: &UpgradeArgs) -> Result<Request> {
         print(&printable_lines(summary(&captured, &plan, report::options(true).width).trim_end()));
     }
     if plan.works.is_empty() {
-        anyhow::bail!(Advised::new(
+        anyhow::bail!(HintedError::new(
             "the logs have no statement that can be measured",
             "`--writes` keeps statements that write; `assay workload from` shows what was left out",
         ));
     }
     let Some(dump) = args.of_logs.schema.as_deref() else {
-        anyhow::bail!(Advised::new(
+        anyhow::bail!(HintedError::new(
             "the statements need tables",
             "`--schema DUMP` names a dump of the schema and the data; or `assay workload from` writes a file in which \
              you describe the tables, for `--workload`",
@@ -269,7 +269,7 @@ fn systems(dialect: Dialect, server: Option<&ServerVersion>) -> String {
     format!("{product}@{from} {product}@{to}")
 }
 
-fn log(path: &Path, args: &OfLogs, given: &LogHints) -> Result<Log> {
+fn log(path: &Path, args: &LogArgs, given: &LogHints) -> Result<Log> {
     files::check_regular(path, LOGS)?;
     let head = files::head(path, HEAD_BYTES as u64)?;
     let format = args.log_format.as_deref().and_then(format_named);
@@ -279,13 +279,13 @@ fn log(path: &Path, args: &OfLogs, given: &LogHints) -> Result<Log> {
     }
 }
 
-fn unknown(path: &Path, error: &ProbeError, given: &LogHints) -> Advised {
+fn unknown(path: &Path, error: &ProbeError, given: &LogHints) -> HintedError {
     let what = format!("cannot read `{}`: {error}", path.display());
     match error {
-        ProbeError::Empty => Advised::new(what, "leave it out"),
-        ProbeError::Foreign(foreign) => Advised::new(what, foreign.hint),
-        ProbeError::Utf16 => Advised::new(what, "convert it with `iconv -f UTF-16 -t UTF-8`"),
-        ProbeError::Unknown if given.log_line_prefix.is_some() => Advised::new(
+        ProbeError::Empty => HintedError::new(what, "leave it out"),
+        ProbeError::Foreign(foreign) => HintedError::new(what, foreign.hint),
+        ProbeError::Utf16 => HintedError::new(what, "convert it with `iconv -f UTF-16 -t UTF-8`"),
+        ProbeError::Unknown if given.log_line_prefix.is_some() => HintedError::new(
             what,
             "`--log-line-prefix` must be that of the server: `SHOW log_line_prefix`",
         ),
@@ -296,7 +296,7 @@ fn unknown(path: &Path, error: &ProbeError, given: &LogHints) -> Advised {
                  log_line_prefix`",
                 formats.join(", ")
             );
-            Advised::new(what, hint)
+            HintedError::new(what, hint)
         }
     }
 }

@@ -3,17 +3,19 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
-use assay_bisect::{KnownSearch, SearchRange, SuspectedChange, error, known, maker, ratio, value};
+use assay_bisect::{
+    KnownSearch, SearchRange, SuspectedChange, error, known, maker, pooled, ratio, value,
+};
 use assay_ledger::Ledger;
 use assay_model::{
-    BisectMeasure, BisectVersion, CellId, Estimate, Origin, Setup, StudyRecord, System, SystemSpec,
+    CellId, Estimate, NamedVersion, Origin, SearchMeasure, Setup, StudyRecord, System, SystemSpec,
     WatchPart,
 };
 use assay_plan::parse_system;
-use assay_report::{WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue};
-use assay_study::{WatchSearch, WatchValue, pooled};
-
 use assay_run::study;
+
+use super::decisions::{WatchSearch, WatchValue};
+use super::page::{WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue};
 
 pub(super) struct WatchHistory {
     pub(super) lines: Vec<WatchLine>,
@@ -68,7 +70,10 @@ impl WatchHistory {
         lines.sort_by(|a: &WatchLine, b| {
             (&a.test, a.setup, a.measure).cmp(&(&b.test, b.setup, b.measure))
         });
-        let searches = known(ledger, watch)?.into_iter().filter_map(|known| {
+        let own = ledger.watched()?.into_iter();
+        let own = own.filter(|(id, part)| part.name == watch.name && study::is_mine(ledger, id));
+        let own: BTreeSet<String> = own.map(|(id, _)| id).collect();
+        let searches = known(ledger, &own)?.into_iter().filter_map(|known| {
             let line = lines.iter().position(|line| is_of(&known, line))?;
             Some(PastSearch { line, ends: versions.places(&known.ends), known })
         });
@@ -86,7 +91,7 @@ fn is_of(known: &KnownSearch, line: &WatchLine) -> bool {
     let is_setup = |setup: &assay_plan::SetupRequest| {
         setup.rows.is_none_or(|rows| rows == line.setup.rows)
             && setup.tables.is_none_or(|tables| tables == line.setup.tables)
-            && (line.measure == BisectMeasure::Instructions
+            && (line.measure == SearchMeasure::Instructions
                 || setup.clients.as_ref().is_none_or(|it| *it == [line.setup.clients]))
     };
     known.request.tests == [line.test.clone()]
@@ -103,7 +108,7 @@ pub(super) fn studies(
     let mut records = Vec::new();
     for (study, _) in ledger.watched()?.into_iter().filter(|(_, part)| part.name == watch.name) {
         let Some(record) = study::if_own(ledger, &study)? else { continue };
-        if record.finished == finished && record.study.bisect.is_none() {
+        if record.finished == finished && record.study.search.is_none() {
             records.push(record);
         }
     }
@@ -125,7 +130,7 @@ pub(super) fn with_baseline(
     let all = ledger.watched()?.into_iter().filter(|(_, part)| part == watch);
     for (study, _) in all {
         let Some(record) = study::if_own(ledger, &study)? else { continue };
-        let base = record.systems.first().filter(|_| record.study.bisect.is_none());
+        let base = record.systems.first().filter(|_| record.study.search.is_none());
         let version = base.and_then(|base| match &base.spec.origin {
             Origin::Version(version) => Some(version.clone()),
             Origin::Git(place) => place.rsplit_once('#').map(|(_, commit)| commit.to_owned()),
@@ -144,32 +149,32 @@ pub(super) fn with_baseline(
 pub(super) struct WatchLine {
     pub(super) test: String,
     pub(super) setup: Setup,
-    pub(super) measure: BisectMeasure,
+    pub(super) measure: SearchMeasure,
     pub(super) values: Vec<WatchValue>,
 }
 
 /// In order. The first one is the baseline.
 pub(super) struct Versions {
-    pub(super) all: Vec<BisectVersion>,
+    pub(super) all: Vec<NamedVersion>,
     specs: Vec<Option<SystemSpec>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Newest {
+pub(super) struct NewestVersion {
     pub(super) version: usize,
     /// The last measured version of the same or an earlier series.
     pub(super) before: Option<usize>,
 }
 
 impl Versions {
-    pub(super) fn new(all: Vec<BisectVersion>) -> Self {
+    pub(super) fn new(all: Vec<NamedVersion>) -> Self {
         let specs = all.iter().map(|it| parse_system(&it.words).ok()).collect();
         Self { all, specs }
     }
 
     /// Indices of two versions; `None` if one of them is no longer among them.
-    fn places(&self, [one, other]: &[BisectVersion; 2]) -> Option<[usize; 2]> {
-        let place = |wanted: &BisectVersion| {
+    fn places(&self, [one, other]: &[NamedVersion; 2]) -> Option<[usize; 2]> {
+        let place = |wanted: &NamedVersion| {
             self.all.iter().position(|version| version.words == wanted.words)
         };
         Some([place(one)?, place(other)?])
@@ -209,7 +214,7 @@ fn add(
             sources.len() - 1
         })
     };
-    for measure in [BisectMeasure::Instructions, BisectMeasure::Qps] {
+    for measure in [SearchMeasure::Instructions, SearchMeasure::Qps] {
         for judged in judgement.cells.iter().filter(|it| it.system != 0) {
             let system = Some(&record.systems[judged.system]).filter(|system| !system.is_twin);
             let version = system.and_then(|system| versions.place_of(system));
@@ -317,7 +322,7 @@ mod tests {
     use super::*;
 
     fn versions(words: &[&str]) -> Versions {
-        let version = |words: &&str| BisectVersion {
+        let version = |words: &&str| NamedVersion {
             words: (*words).to_owned(),
             name: words.split(['@', '#']).next_back().unwrap().to_owned(),
             title: None,

@@ -1,7 +1,10 @@
 //! `assay watch`: compares new versions of a product with earlier ones. Its state follows from the studies and searches
 //! in the ledger and from the available versions.
 
+mod decisions;
 mod history;
+mod page;
+mod watch_file;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -12,26 +15,27 @@ use anyhow::{Result, bail};
 use assay_bisect as bisect;
 use assay_bisect::{SearchEnd, SearchRange, SearchRequest};
 use assay_ledger::Ledger;
-use assay_model::{BisectMeasure, COUNT_THRESHOLD, CellId, Counting, WatchPart, counted};
-use assay_plan::{Request, SetupRequest, StudyPlan, SystemRequest, THRESHOLD, WatchRequest};
-use assay_report::WatchResult;
-use assay_study::{Suspicion, suspect};
+use assay_model::{COUNT_THRESHOLD, CellId, Counting, SearchMeasure, WatchPart, counted};
+use assay_plan::{Request, SetupRequest, StudyPlan, SystemRequest, THRESHOLD};
 use clap::Args;
 use fs_err as fs;
 
-use assay_command::args::{FormatWord, Measuring};
+use assay_command::args::{FormatWord, MeasureArgs};
 use assay_command::exit::Exit;
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_command::{config_file, measured, report};
-use assay_run::advice::Advised;
+use assay_command::{config_file, measurement, report};
+use assay_run::advice::HintedError;
 use assay_run::progress::{Progress, print};
 use assay_run::state_lock::StateLock;
-use assay_run::study::{self, Stopped, afterwards};
+use assay_run::study::{self, StudyError, afterwards};
 use assay_run::systems::{Environment, environment, key, machine_facts, on_disk};
 use assay_run::{paths, workload};
+use decisions::{Suspicion, WatchNoise, suspect};
 use history::{
-    Newest, PastSearch, Versions, WatchHistory, WatchLine, foreign, studies, with_baseline,
+    NewestVersion, PastSearch, Versions, WatchHistory, WatchLine, foreign, studies, with_baseline,
 };
+use page::WatchResult;
+use watch_file::WatchRequest;
 
 /// Default seconds after which a run begins no more searches.
 const SEARCHES_S: f64 = 3600.0;
@@ -56,12 +60,12 @@ impl Arguments for WatchArgs {
 fn watch(args: &WatchArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     report::check(&args.measuring.output, None, &args.measuring.ledger)?;
     bisect::check_program(args.run_on_found.as_deref())?;
-    let Measuring { accept_expired_index, quiet, .. } = args.measuring;
+    let MeasureArgs { accept_expired_index, quiet, .. } = args.measuring;
     let (asked, request) = read(&args.watch_file, quiet)?;
     let mut range = SearchRange::read(&asked.range, asked.commits.as_deref())?;
     range.place = range.place.map(|place| placed(&place, &args.watch_file));
     if range.place.is_none() && !asked.paths.is_empty() {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             "`paths` narrows commits, but `range` names releases",
             "leave `paths` out of the `[watch]` table"
         ));
@@ -84,7 +88,7 @@ fn watch(args: &WatchArgs, cache_dir: Option<&Path>) -> Result<Exit> {
         bisect::first(std::slice::from_ref(&range), &asked.paths, request.source.as_deref(), &env)?;
     let source = found.source.clone().or(request.source.clone());
     let request = Request { source, offline, accept_expired_index, ..request };
-    let versions = Versions::new(found.watched);
+    let versions = Versions::new(found.all);
     let notes = match foreign(&ledger, &part)? {
         0 => Vec::new(),
         1 => vec!["a study of this watch is foreign, and is left out".to_owned()],
@@ -107,7 +111,7 @@ fn watch(args: &WatchArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let end = watching.run()?;
     progress.finish();
     let page = watching.page(end, &files.reported())?;
-    report::put(&args.measuring.output, &assay_report::watched(&page))?;
+    report::put(&args.measuring.output, &page::watched(&page))?;
     let is_reported = report_changes(&page, &files, args.run_on_found.as_deref())?;
     Ok(match end {
         WatchEnd::Interrupted => Exit::Interrupted,
@@ -122,9 +126,9 @@ fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
     paths::check_file(file, ADVICE)?;
     let name = file.display().to_string();
     let text = paths::text(fs_err::File::open(file)?, &name, ADVICE)?;
-    let (asked, request) = assay_plan::read_watch(&name, &text)?;
+    let (asked, request): (WatchRequest, _) = assay_plan::read_subject(&name, &text)?;
     let range = SearchRange::read(&asked.range, asked.commits.as_deref())?;
-    let request = measured::resolved(request, file, &[range.product], quiet)?;
+    let request = measurement::resolved(request, file, &[range.product], quiet)?;
     // The versions repeat from run to run, which is better than a twin.
     let twin = (request.count != Counting::Only).then_some(false);
     Ok((asked, Request { twin, ..request }))
@@ -249,7 +253,7 @@ impl WatchRun<'_, '_> {
                     self.new.extend(places.filter(|it| *it > 0 && !known.contains(it)));
                 }
                 Err(_) if self.is_interrupted() => return Ok(WatchEnd::Interrupted),
-                Err(Stopped { error, .. }) => {
+                Err(StudyError { error, .. }) => {
                     self.env.progress.note(&format!("it cannot go on: {error:#}"));
                 }
             }
@@ -259,7 +263,7 @@ impl WatchRun<'_, '_> {
 
     fn measure(&mut self) -> Result<WatchEnd> {
         let mut known = self.history()?.measured;
-        let mut new: Vec<Newest> = Vec::new();
+        let mut new: Vec<NewestVersion> = Vec::new();
         for newest in self.versions.newest() {
             if known.contains(&newest) {
                 continue;
@@ -270,7 +274,7 @@ impl WatchRun<'_, '_> {
             }
             let Some(version) = version.filter(|it| !known.contains(it)) else { continue };
             let before = known.range(1..version).next_back().copied();
-            new.push(Newest { version, before });
+            new.push(NewestVersion { version, before });
             known.insert(version);
         }
         if new.is_empty() {
@@ -282,7 +286,7 @@ impl WatchRun<'_, '_> {
         if self.is_interrupted() {
             return Ok(WatchEnd::Interrupted);
         }
-        let Err(Stopped { study, error }) = together else { return Ok(WatchEnd::Done) };
+        let Err(StudyError { study, error }) = together else { return Ok(WatchEnd::Done) };
         if study.is_some() || bisect::own_fault(&error).is_none() {
             return Err(error);
         }
@@ -291,7 +295,7 @@ impl WatchRun<'_, '_> {
             if self.is_interrupted() {
                 return Ok(WatchEnd::Interrupted);
             }
-            if let Err(Stopped { error, .. }) = outcome {
+            if let Err(StudyError { error, .. }) = outcome {
                 self.lack(it.version, &error);
                 self.is_incomplete = true;
             }
@@ -311,11 +315,11 @@ impl WatchRun<'_, '_> {
         self.notes.push(format!("{name} could not be measured: {why}"));
     }
 
-    fn compare(&mut self, new: &[Newest]) -> Result<(), Stopped> {
+    fn compare(&mut self, new: &[NewestVersion]) -> Result<(), StudyError> {
         let mut places = BTreeSet::from([0]);
         places.extend(new.iter().flat_map(|it| [Some(it.version), it.before]).flatten());
         let places: Vec<usize> = places.into_iter().collect();
-        let unnamed = |error| Stopped { study: None, error };
+        let unnamed = |error| StudyError { study: None, error };
         let plan = self.plan(&places).map_err(unnamed)?;
         let names = plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>().join(", ");
         self.env.progress.note(&format!("comparing {names}"));
@@ -412,18 +416,16 @@ impl WatchRun<'_, '_> {
             let ended = || history.searches.iter().filter(|it| it.known.has_ended);
             // Counts explain times.
             let explains = |it: &&PastSearch| {
-                it.known.measure == BisectMeasure::Instructions
+                it.known.measure == SearchMeasure::Instructions
                     && !it.known.steps.is_empty()
                     && history.lines[it.line].test == line.test
             };
             let own = ended().filter(|it| it.line == place);
             let counted =
-                ended().filter(|it| line.measure != BisectMeasure::Instructions && explains(it));
+                ended().filter(|it| line.measure != SearchMeasure::Instructions && explains(it));
             let known: Vec<_> =
                 own.chain(counted).flat_map(|it| it.searched(&self.versions)).collect();
-            let threshold = self.threshold(line.measure);
-            let noise = bisect::noise_of_watch(line.measure, self.range.is_of_commits(), threshold);
-            let suspicion = suspect(&line.values, &known, noise);
+            let suspicion = suspect(&line.values, &known, self.noise(line.measure));
             wanted.extend(suspicion.map(|Suspicion { ends, significance }| WantedSearch {
                 line: place,
                 ends,
@@ -434,13 +436,21 @@ impl WatchRun<'_, '_> {
         wanted
     }
 
-    fn threshold(&self, measure: BisectMeasure) -> f64 {
+    fn noise(&self, measure: SearchMeasure) -> WatchNoise {
+        let is_of_commits = self.range.is_of_commits();
+        let [between, build, source] = bisect::prior_noise(measure, is_of_commits);
+        let least = self.threshold(measure) / 2.0;
+        let is_exact = measure == SearchMeasure::Instructions;
+        WatchNoise { between, build, source, least, is_exact }
+    }
+
+    fn threshold(&self, measure: SearchMeasure) -> f64 {
         let own = self.request.threshold;
         match measure {
-            BisectMeasure::Instructions if self.request.count == Counting::Only => {
+            SearchMeasure::Instructions if self.request.count == Counting::Only => {
                 own.unwrap_or(COUNT_THRESHOLD)
             }
-            BisectMeasure::Instructions => COUNT_THRESHOLD,
+            SearchMeasure::Instructions => COUNT_THRESHOLD,
             _ => own.unwrap_or(THRESHOLD),
         }
     }
@@ -494,7 +504,7 @@ pub struct WatchArgs {
     pub run_on_found: Option<String>,
 
     #[command(flatten)]
-    pub measuring: Measuring,
+    pub measuring: MeasureArgs,
 }
 
 struct WatchFiles {
@@ -510,7 +520,7 @@ impl WatchFiles {
         let reported = path.with_extension("reported");
         let lock = StateLock::hold(path, |by| {
             let hint = "wait until that ends, or give one of two files another `name` in `[watch]`";
-            Advised::new(format!("the watch `{name}` runs already{by}"), hint)
+            HintedError::new(format!("the watch `{name}` runs already{by}"), hint)
         })?;
         Ok(Self { _lock: lock, reported })
     }

@@ -1,15 +1,15 @@
-//! The budget of lines: `size.toml` has the most lines of Rust that each crate may ship, without tests.
+//! The budget of lines: `size.toml` has the most lines of Rust that each crate may ship, without tests. Crates in the
+//! folder of a wing count to the wing.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-/// What `size.toml` has beside the crates: sums, of all that is shipped and of the core.
-const SUMS: [&str; 2] = ["all", "core"];
+use super::shipped;
 
-/// Not shipped.
-const FOR_TESTS: [&str; 3] = ["assay-fuzz", "assay-sim", "assay-testkit"];
+/// Keys of `size.toml` that are no crates: the sums of all shipped code and of the core.
+const SUMS: [&str; 2] = ["all", "core"];
 
 /// Crates above their budget, and those without one.
 pub(super) fn offences(root: &Path, files: &[PathBuf]) -> Result<Vec<String>> {
@@ -60,32 +60,25 @@ fn lines(root: &Path, files: &[PathBuf]) -> Result<BTreeMap<String, usize>> {
     let mut sums = [0, 0];
     for file in files {
         let path = file.strip_prefix(root).unwrap_or(file);
-        let parts: Vec<_> = path.iter().map(|part| part.to_string_lossy()).collect();
-        let [place, folder, source, .., name] = parts.as_slice() else { continue };
-        if !["crates", "wings"].contains(&place.as_ref()) || source != "src" {
-            continue;
-        }
+        let Some((place, name)) = shipped(path) else { continue };
         let is_wing = place == "wings";
-        let krate = if is_wing { format!("wings/{folder}") } else { folder.to_string() };
-        if FOR_TESTS.contains(&krate.as_str()) || name.ends_with("tests.rs") {
-            continue;
-        }
-        let count = shipped(&fs_err::read_to_string(file)?);
+        let krate = if is_wing { format!("wings/{name}") } else { name.to_owned() };
+        let count = shipped_lines(&fs_err::read_to_string(file)?).len();
         *lines.entry(krate).or_default() += count;
         sums[0] += count;
-        sums[1] += if is_wing || folder == "assay" { 0 } else { count };
+        sums[1] += if is_wing || name == "assay" { 0 } else { count };
     }
     lines.extend(SUMS.into_iter().map(str::to_owned).zip(sums));
     Ok(lines)
 }
 
-/// Lines without items for tests.
-fn shipped(text: &str) -> usize {
-    let mut count = 0;
+/// The lines without items for tests.
+pub(super) fn shipped_lines(text: &str) -> Vec<&str> {
+    let mut shipped = Vec::new();
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         if line != "#[cfg(test)]" {
-            count += 1;
+            shipped.push(line);
             continue;
         }
         // The item, which may have more attributes and ends at the margin.
@@ -94,7 +87,7 @@ fn shipped(text: &str) -> usize {
             let _ = item.find(|line| *line == "}");
         }
     }
-    count
+    shipped
 }
 
 #[cfg(test)]
@@ -102,6 +95,6 @@ mod tests {
     #[test]
     fn tests_are_not_shipped() {
         let text = "fn a() {}\n#[cfg(test)]\nuse b;\nfn c() {\n}\n\n#[cfg(test)]\nmod tests {\n    fn d() {}\n}\n";
-        assert_eq!(super::shipped(text), 4);
+        assert_eq!(super::shipped_lines(text).len(), 4);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use assay_ledger::Ledger;
-use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES, bisect};
+use assay_model::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, SLICE_MS, TABLES, search};
 use assay_model::*;
 use assay_workloads::tests_of;
 use proptest::array;
@@ -260,7 +260,7 @@ fn study() -> impl Strategy<Value = Study> {
             };
             Study {
                 gate: blocks.is_multiple_of(2).then(|| limits(blocks)),
-                bisect: blocks.is_multiple_of(5).then(|| search(blocks)),
+                search: blocks.is_multiple_of(5).then(|| search(blocks)),
                 watch: blocks.is_multiple_of(3).then(|| WatchPart {
                     name: "nightly".to_owned(),
                     range: "postgres@git:../pg a..b".to_owned(),
@@ -289,21 +289,21 @@ fn study() -> impl Strategy<Value = Study> {
     )
 }
 
-fn search(number: u32) -> BisectPart {
-    let version = |number: u32| BisectVersion {
+fn search(number: u32) -> SearchPart {
+    let version = |number: u32| NamedVersion {
         words: format!("postgres@git:../pg#{number:040x}"),
         name: format!("{number:012x}"),
         title: (number > 0).then(|| "2026-11-27 Faster, \"much\"".to_owned()),
     };
-    BisectPart {
+    SearchPart {
         id: format!("bisect-{number}"),
         range: "postgres@git:../pg a..b".to_owned(),
-        measure: BisectMeasure::Instructions,
-        comparisons_max: number % bisect::COMPARISONS + 1,
+        measure: SearchMeasure::Instructions,
+        comparisons_max: number % search::COMPARISONS + 1,
         level: number % 2,
         releases: vec!["10.5.29".to_owned()],
         versions: (0..4).map(version).collect(),
-        unusable: vec![Unusable { version: 1, why: "does not build".to_owned() }],
+        unusable: vec![UnusableVersion { version: 1, why: "does not build".to_owned() }],
         version: 3,
         spent_s: 0.5,
     }
@@ -388,11 +388,11 @@ fn host() -> impl Strategy<Value = Host> {
     )
 }
 
-fn instance(systems: usize, runs: usize) -> impl Strategy<Value = Instance> {
+fn instance(systems: usize, runs: usize) -> impl Strategy<Value = InstanceRecord> {
     let start_from = select(vec![StartFrom::Fresh, StartFrom::Aged]);
     let place = (0..systems, 0..runs, 0..1000_u32);
     (place, data_set(), start_from, moment(), number()).prop_map(
-        |((system, run, block), data, start_from, started_ms, start_took_ms)| Instance {
+        |((system, run, block), data, start_from, started_ms, start_took_ms)| InstanceRecord {
             system,
             run,
             block,
@@ -454,14 +454,14 @@ fn content(systems: usize) -> impl Strategy<Value = DataContent> {
     )
 }
 
-fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<Block> {
+fn blocks_of(study: &Study, blocks: &[(u32, bool)]) -> Vec<PlannedBlock> {
     (0..)
         .zip(blocks)
         .map(|(number, (rounds, all))| {
             let take = if *all { study.cells.len() } else { 1 };
             let cells = (*rounds..=*ROUNDS.end()).zip(study.cells.iter().take(take));
             let cells = cells.map(|(rounds, cell)| BlockCell { id: cell.id, rounds }).collect();
-            Block { number, run: 0, left: 1 + number % 3, cells }
+            PlannedBlock { number, run: 0, left: 1 + number % 3, cells }
         })
         .collect()
 }

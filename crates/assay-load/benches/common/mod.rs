@@ -16,7 +16,7 @@ pub(crate) const CPU: usize = 0;
 const SECONDS: u64 = 3;
 
 #[derive(Clone, Copy)]
-pub(crate) struct Measured {
+pub(crate) struct ClientCost {
     pub(crate) queries_per_second: f64,
     pub(crate) client_cpu_us_per_query: f64,
 }
@@ -36,14 +36,14 @@ pub(crate) fn sysbench(options: &ConnectOptions, data: DataSet, threads: u32) ->
     command
 }
 
-pub(crate) fn run_session(session: &mut ClientSession, round: usize) -> Measured {
+pub(crate) fn run_session(session: &mut ClientSession, round: usize) -> ClientCost {
     let cpu_ns =
         |session: &ClientSession| session.client_tids().into_iter().map(thread_cpu_ns).sum::<u64>();
     let before = cpu_ns(session);
     let start = 10_000 + round as u64 * 1_000_000;
     let counters = session.run(start, RunBound::Time(Duration::from_secs(SECONDS))).unwrap();
     let queries = counters.queries() as f64;
-    Measured {
+    ClientCost {
         queries_per_second: queries / (counters.elapsed_ns as f64 / 1e9),
         client_cpu_us_per_query: (cpu_ns(session) - before) as f64 / 1e3 / queries,
     }
@@ -54,7 +54,7 @@ pub(crate) fn run_sysbench(
     data: DataSet,
     clients: u32,
     confined: bool,
-) -> Measured {
+) -> ClientCost {
     run_script(options, data, clients, "oltp_point_select", confined)
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn run_script(
     clients: u32,
     script: &str,
     confined: bool,
-) -> Measured {
+) -> ClientCost {
     let before = children_cpu_us();
     let mut command = sysbench(options, data, clients);
     command.arg(format!("--time={SECONDS}")).args([script, "run"]);
@@ -79,7 +79,7 @@ pub(crate) fn run_script(
         .split(|c: char| !c.is_ascii_digit() && c != '.')
         .filter_map(|word| word.parse().ok())
         .collect();
-    Measured {
+    ClientCost {
         queries_per_second: numbers[1],
         client_cpu_us_per_query: (children_cpu_us() - before) / numbers[0],
     }

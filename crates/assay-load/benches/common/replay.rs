@@ -16,7 +16,7 @@ pub(crate) struct Replay {
 }
 
 /// Traffic in order: whether the client sent it, and the bytes.
-type Passed = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
+type Traffic = Arc<Mutex<Vec<(bool, Vec<u8>)>>>;
 
 impl Replay {
     /// Lets a client connect and prepare through a proxy (`begin`), then make `count` exchanges. The login must be
@@ -31,7 +31,7 @@ impl Replay {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("s");
         let listener = UnixListener::bind(&path).unwrap();
-        let passed = Passed::default();
+        let passed = Traffic::default();
         let upstream = UnixStream::connect(server).unwrap();
         let tapped = Arc::clone(&passed);
         let proxy = std::thread::spawn(move || {
@@ -89,7 +89,7 @@ impl Replay {
     }
 }
 
-fn pass(mut from: UnixStream, mut to: UnixStream, (is_sent, passed): (bool, &Passed)) {
+fn pass(mut from: UnixStream, mut to: UnixStream, (is_sent, passed): (bool, &Traffic)) {
     let mut buffer = vec![0; 1 << 16];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         passed.lock().unwrap().push((is_sent, buffer[..count].to_vec()));

@@ -428,7 +428,7 @@ fn execute_orders(
     while let Ok(order) = orders.recv() {
         match order {
             ThreadOrder::RoundTrips { connection, count, done } => {
-                // If this fails, nobody waits for it any more.
+                // If this fails, the receiver is gone.
                 drop(done.send(context.round_trips(connection, count)));
             }
             ThreadOrder::Start(start) => {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use assay_model::limits::SERIES_COUNTS;
-use assay_model::{Broke, SLA, Statements};
+use assay_model::{RateLoss, SLA, Statements};
 use hdrhistogram::Histogram;
 
 use crate::error::Result;
@@ -98,7 +98,7 @@ pub(super) fn broke(
     [inserts, deletes]: [&[(u32, u32)]; 2],
     elapsed: Duration,
     (first, target): (f64, f64),
-) -> Option<Broke> {
+) -> Option<RateLoss> {
     let rows: f64 = inserts.iter().map(|(rows, _)| f64::from(*rows)).sum();
     // Whole seconds, as in `Slice::rate_s`.
     if rows >= SLA * target * elapsed.as_secs().max(1) as f64 {
@@ -114,7 +114,7 @@ pub(super) fn broke(
     let longest = |seconds: &[(u32, u32)]| {
         seconds.get(second as usize - 1).map_or(0, |(_, longest)| u64::from(*longest))
     };
-    Some(Broke { second, insert_us: longest(inserts), delete_us: longest(deletes) })
+    Some(RateLoss { second, insert_us: longest(inserts), delete_us: longest(deletes) })
 }
 
 #[cfg(test)]
@@ -161,7 +161,7 @@ mod tests {
         let deletes = [(100, 5); 7];
         let seconds = Duration::from_secs;
         let broken = broke([&inserts, &deletes], seconds(7), RATE).unwrap();
-        assert_eq!(broken, Broke { second: 6, insert_us: 950_000, delete_us: 5 });
+        assert_eq!(broken, RateLoss { second: 6, insert_us: 950_000, delete_us: 5 });
         assert_eq!(broke([&[], &[]], seconds(3), RATE).map(|it| it.second), Some(1));
     }
 

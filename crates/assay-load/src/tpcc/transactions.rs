@@ -8,7 +8,7 @@ use assay_workloads::{
 
 use crate::actor::{EventError, EventWire};
 use crate::error::{LoadError, Result};
-use crate::prepared::{param_types, utf8};
+use crate::prepared_program::{param_types, utf8};
 
 const BEGIN: &[u8] = b"BEGIN";
 const COMMIT: &[u8] = b"COMMIT";

@@ -3,7 +3,7 @@
 use assay_model::{DataSet, IbenchStep};
 use assay_wire::ConnectOptions;
 
-use super::kind::Workload;
+use super::Workload;
 use crate::actor::{ActorMaker, ClientWork};
 use crate::content::TableContent;
 use crate::error::{LoadError, Result};

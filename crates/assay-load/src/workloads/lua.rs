@@ -6,7 +6,7 @@ use assay_lua::LuaError;
 use assay_model::{DataSet, LuaScript};
 use assay_wire::ConnectOptions;
 
-use super::kind::Workload;
+use super::Workload;
 use crate::actor::{ActorMaker, ClientWork};
 use crate::content::TableContent;
 use crate::error::{LoadError, Result};

@@ -1,17 +1,14 @@
 //! sysbench's tests and the microbenchmarks, which share tables.
 
-use assay_model::DataSet;
+use assay_model::{DataSet, Sbtest};
 use assay_wire::ConnectOptions;
 
-use super::kind::Workload;
-use super::sql;
+use super::{Workload, sql};
 use crate::actor::{ActorMaker, ClientWork};
 use crate::content::{TableContent, content, fill_cache};
 use crate::error::{LoadError, Result};
 use crate::fill::{LoadProgress, LoadReport, LoadTarget, Tables, fill};
 use crate::survey::survey;
-
-pub(super) struct Sbtest;
 
 impl Workload for Sbtest {
     fn in_words(&self, data: DataSet) -> String {

@@ -12,7 +12,7 @@ use crate::actor::{Actor, ActorMaker, ClientWork, EventError, EventNumber, Event
 use crate::control::{connect, connect_control, execute};
 use crate::error::{LoadError, Result};
 use crate::policy::{USUAL, USUAL_OWN};
-use crate::prepared::PreparedProgram;
+use crate::prepared_program::PreparedProgram;
 use crate::share::for_whole_tables;
 
 /// The clients of a test, in order. Rows added by an earlier run are removed first.

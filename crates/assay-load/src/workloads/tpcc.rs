@@ -4,7 +4,7 @@ use assay_model::{DataSet, Tpcc};
 use assay_wire::ConnectOptions;
 use assay_workloads::{TPCC_TABLES, tpcc_data, tpcc_example};
 
-use super::kind::Workload;
+use super::Workload;
 use crate::actor::{ActorMaker, ClientWork};
 use crate::content::TableContent;
 use crate::error::Result;

@@ -3,8 +3,7 @@
 use assay_model::{DataSet, UserData};
 use assay_wire::ConnectOptions;
 
-use super::kind::Workload;
-use super::sql;
+use super::{Workload, sql};
 use crate::actor::{ActorMaker, ClientWork};
 use crate::content::TableContent;
 use crate::error::Result;

@@ -48,7 +48,7 @@ impl Hint for FileError {
 
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub(crate) struct FileFault {
+pub struct FileFault {
     message: String,
     /// Byte range in the file; empty if something is missing as a whole.
     span: Option<Range<usize>>,
@@ -56,16 +56,16 @@ pub(crate) struct FileFault {
     others: Vec<FileFault>,
 }
 
-pub(crate) type FileResult<T> = Result<T, FileFault>;
+pub type FileResult<T> = Result<T, FileFault>;
 
 const SHOWN_MAX: usize = 20;
 
 impl FileFault {
-    pub(crate) fn at(span: Range<usize>, message: impl Into<String>) -> Self {
+    pub fn at(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { message: message.into(), span: Some(span), hints: Vec::new(), others: Vec::new() }
     }
 
-    pub(crate) fn of_file(message: impl Into<String>) -> Self {
+    pub fn of_file(message: impl Into<String>) -> Self {
         Self { span: None, ..Self::at(0..0, message) }
     }
 
@@ -73,7 +73,7 @@ impl FileFault {
         Self { hints: error.hints(), ..Self::at(span, error.to_string()) }
     }
 
-    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
@@ -109,7 +109,7 @@ impl FileFault {
 
     /// Shows neither passwords nor tokens, in the line of the file and in the message. Each mistake has its hints below
     /// it, unless given before.
-    pub(crate) fn shown_in(self, name: &str, text: &str) -> FileError {
+    pub fn shown_in(self, name: &str, text: &str) -> FileError {
         let mut faults = self.all();
         let more = faults.len().saturating_sub(SHOWN_MAX);
         faults.truncate(SHOWN_MAX);
@@ -217,7 +217,7 @@ mod tests {
             r#"compare = ["mysql@git:https://u:secret@h/x.git", "x"]"#,
             r#"compare = ["mysql@8.0+x_pwd=secret", 3]"#,
             r#"compare = ["mysql@8.0+x_pwd=a+secret", "mysql@8.0"]"#,
-            "tests = [\"https://u:secret@h\"]",
+            "compare = [\"mysql@8.0\", \"mysql@9.7\"]\ntests = [\"https://u:secret@h\"]",
             "budget = \"https://u:secret@h\"",
             "password = secret",
             "[system.x]\nis = \"mysql@8.0\"\noptions = { x-api-key = \"/secret\" }",

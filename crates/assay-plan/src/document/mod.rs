@@ -6,11 +6,11 @@ mod value;
 use toml::Spanned;
 use toml::de::DeTable;
 
-pub use fault::FileError;
-pub(crate) use fault::{FileFault, FileResult, all};
-pub(crate) use value::{FileTable, FileValue, listed};
+pub(crate) use fault::all;
+pub use fault::{FileError, FileFault, FileResult};
+pub use value::{FileTable, FileValue, listed};
 
-pub(crate) fn parse(text: &str) -> FileResult<Spanned<DeTable<'_>>> {
+pub fn parse(text: &str) -> FileResult<Spanned<DeTable<'_>>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     let faults = errors.into_iter().map(|error| {
         let message = error.message().trim_end().replace('\n', ", ");

@@ -14,29 +14,29 @@ use crate::error::PlanError;
 pub(crate) type Homes = fn() -> Vec<(&'static str, &'static [&'static str])>;
 
 #[derive(Clone, Copy)]
-pub(crate) struct FileTable<'t> {
+pub struct FileTable<'t> {
     source: &'t str,
     homes: Homes,
     pub(crate) entries: &'t DeTable<'t>,
 }
 
 #[derive(Clone)]
-pub(crate) struct FileValue<'t> {
+pub struct FileValue<'t> {
     /// Its key, also within a list.
-    pub(crate) key: &'t str,
-    pub(crate) key_span: Range<usize>,
-    pub(crate) span: Range<usize>,
+    pub key: &'t str,
+    pub key_span: Range<usize>,
+    pub span: Range<usize>,
     source: &'t str,
     homes: Homes,
-    pub(crate) value: &'t DeValue<'t>,
+    pub value: &'t DeValue<'t>,
 }
 
 impl<'t> FileTable<'t> {
-    pub(crate) fn new(source: &'t str, entries: &'t DeTable<'t>, homes: Homes) -> Self {
+    pub fn new(source: &'t str, entries: &'t DeTable<'t>, homes: Homes) -> Self {
         Self { source, homes, entries }
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<FileValue<'t>> {
+    pub fn get(&self, key: &str) -> Option<FileValue<'t>> {
         let (key, value) = self.entries.get_key_value(key)?;
         Some(self.value(key, value))
     }
@@ -48,7 +48,7 @@ impl<'t> FileTable<'t> {
         values
     }
 
-    pub(crate) fn refuse_unknown(&self, known: &[&str]) -> FileResult<()> {
+    pub fn refuse_unknown(&self, known: &[&str]) -> FileResult<()> {
         let mut values = self.values().into_iter();
         let Some(value) = values.find(|value| !known.contains(&value.key)) else { return Ok(()) };
         let key = value.key;
@@ -80,7 +80,7 @@ impl<'t> FileTable<'t> {
 }
 
 impl<'t> FileValue<'t> {
-    pub(crate) fn fault(&self, message: impl Into<String>) -> FileFault {
+    pub fn fault(&self, message: impl Into<String>) -> FileFault {
         FileFault::at(self.span.clone(), message)
     }
 
@@ -101,11 +101,11 @@ impl<'t> FileValue<'t> {
         }
     }
 
-    pub(crate) fn text(&self, expected: &str) -> FileResult<&'t str> {
+    pub fn text(&self, expected: &str) -> FileResult<&'t str> {
         self.value.as_str().ok_or_else(|| self.is_not(expected))
     }
 
-    pub(crate) fn list(&self, expected: &str) -> FileResult<Vec<Self>> {
+    pub fn list(&self, expected: &str) -> FileResult<Vec<Self>> {
         let entries = self.value.as_array().ok_or_else(|| self.is_not(expected))?;
         if entries.is_empty() {
             return Err(self.fault(format!("`{}` is empty", self.key)));
@@ -118,7 +118,7 @@ impl<'t> FileValue<'t> {
         Ok(entries.iter().map(value).collect())
     }
 
-    pub(crate) fn table(&self, expected: &str) -> FileResult<FileTable<'t>> {
+    pub fn table(&self, expected: &str) -> FileResult<FileTable<'t>> {
         let entries = self.value.as_table().ok_or_else(|| self.is_not(expected))?;
         Ok(FileTable { source: self.source, homes: self.homes, entries })
     }
@@ -139,7 +139,7 @@ impl<'t> FileValue<'t> {
         }
     }
 
-    pub(crate) fn is_not(&self, expected: &str) -> FileFault {
+    pub fn is_not(&self, expected: &str) -> FileFault {
         let is = match self.value.type_str() {
             "string" => "a string",
             "integer" | "float" => "a number",
@@ -163,7 +163,7 @@ impl<'t> FileValue<'t> {
         FileFault::from_error(self.span.clone(), error)
     }
 
-    pub(crate) fn number<T>(&self, range: &RangeInclusive<T>) -> FileResult<T>
+    pub fn number<T>(&self, range: &RangeInclusive<T>) -> FileResult<T>
     where
         T: TryFrom<i128> + PartialOrd + Display,
     {
@@ -189,7 +189,7 @@ impl<'t> FileValue<'t> {
         self.in_range(count.into(), range)
     }
 
-    pub(crate) fn fraction(&self, range: &RangeInclusive<f64>) -> FileResult<f64> {
+    pub fn fraction(&self, range: &RangeInclusive<f64>) -> FileResult<f64> {
         let text = match self.value {
             DeValue::Integer(number) => number.as_str(),
             DeValue::Float(number) => number.as_str(),
@@ -206,11 +206,11 @@ impl<'t> FileValue<'t> {
         self.value.as_bool().ok_or_else(|| self.is_not("`true` or `false`"))
     }
 
-    pub(crate) fn percent(&self, expected: &str) -> FileResult<f64> {
+    pub fn percent(&self, expected: &str) -> FileResult<f64> {
         parse_percent(self.text(expected)?).map_err(|error| self.mistaken(&error.into()))
     }
 
-    pub(crate) fn word(&self, words: &[&'static str]) -> FileResult<&'static str> {
+    pub fn word(&self, words: &[&'static str]) -> FileResult<&'static str> {
         let choice = listed(words);
         let text = self.text(&format!("one of {choice}"))?;
         words.iter().copied().find(|word| *word == text).ok_or_else(|| {
@@ -223,11 +223,11 @@ impl<'t> FileValue<'t> {
     }
 
     /// The values of a list, or the only value.
-    pub(crate) fn one_or_more(&self, expected: &str) -> FileResult<Vec<Self>> {
+    pub fn one_or_more(&self, expected: &str) -> FileResult<Vec<Self>> {
         if self.value.is_array() { self.list(expected) } else { Ok(vec![self.clone()]) }
     }
 }
 
-pub(crate) fn listed(words: &[&str]) -> String {
+pub fn listed(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

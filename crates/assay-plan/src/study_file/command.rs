@@ -114,9 +114,14 @@ fn typed_value(option: Option<&Arg>, key: &str, value: Value) -> Value {
     }
 }
 
-/// A line of a study file for each value.
-pub(super) fn lines<T: Args + DeserializeOwned + Serialize>(options: &T) -> String {
-    lines_of::<T>(values_of(options))
+/// Keys that a study file has whatever their values are.
+const ALWAYS: [&str; 3] = ["preset", "set", "seed"];
+
+pub(super) fn request_lines(request: &Request) -> String {
+    let usual = values_of(&usual());
+    let mut values = values_of(request);
+    values.retain(|value| ALWAYS.contains(&value.0) || !usual.contains(value));
+    lines_of::<Request>(values)
 }
 
 /// The lines of options that differ from their defaults.

@@ -20,8 +20,6 @@ use assay_options::parse_clients;
 pub(super) const TABLES: [&str; 7] =
     ["compare", "system", "setup", "gate", "insert-bench", "oltp", "tpcc"];
 
-pub(super) const WATCH: &str = "watch";
-
 pub(super) const SYSTEM_KEYS: [&str; 4] = ["is", "config", "options", "without"];
 
 pub(super) const GATE_KEYS: [&str; 4] = ["max-slowdown", "max-more", "limits", "allow-undecided"];
@@ -45,11 +43,11 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
     ]
 }
 
-/// Reads a table without its subtables through serde, each value like the command-line option.
+/// Reads the keys of a type through serde, each value like the command-line option. Other keys are tables.
 pub(super) fn read<T: DeserializeOwned + Args>(table: &FileTable<'_>) -> FileResult<T> {
     let options = &T::augment_args(Command::new("options"));
-    let is_table = |key: &str| TABLES.contains(&key) || key == WATCH;
-    let values = table.values().into_iter().filter(|value| !is_table(value.key));
+    let keys = keys_of::<T>();
+    let values = table.values().into_iter().filter(|value| keys.contains(&value.key));
     let settings = values.map(|value| (value.key, OptionValue { value, options }));
     T::deserialize(MapDeserializer::new(settings))
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use assay_model::{Preset, Product, Suite, Test, TestSet};
-use assay_workloads::{OltpOptions, TpccOptions};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
@@ -23,6 +22,8 @@ pub(super) fn request(text: &str) -> FileResult<Request> {
 
     let mut request = options(&study)?;
     request.systems = systems(&study, request.twin == Some(true))?;
+    // In the order of a plan, so that a command with the same mistakes names the same one.
+    check_tests(&study, &request)?;
     request.gate = gate(&study, &request)?;
     request.insert_bench = insert_bench(&study, &request)?;
     Ok(request)
@@ -31,9 +32,8 @@ pub(super) fn request(text: &str) -> FileResult<Request> {
 pub(super) fn options(study: &FileTable<'_>) -> FileResult<Request> {
     let mut request: Request = read(study)?;
     refuse_two_suites(study, &request)?;
-    request.oltp = options_of::<OltpOptions>(study, &request, Suite::Oltp)?;
-    request.tpcc = options_of::<TpccOptions>(study, &request, Suite::Tpcc)?;
-    check_tests(study, &request)?;
+    request.oltp = options_of(study, request.suite, "oltp")?;
+    request.tpcc = options_of(study, request.suite, "tpcc")?;
     refuse_repeats(study, request.preset)?;
     request.setups = setups(study)?;
     Ok(request)
@@ -54,7 +54,7 @@ const OF_INSERT_BENCH: [&str; 10] = [
 
 /// Refuses a suite beside tests outside it.
 fn refuse_two_suites(study: &FileTable<'_>, request: &Request) -> FileResult<()> {
-    if request.suite == Suite::Micro {
+    if request.suite == Suite::default() {
         return Ok(());
     }
     for key in ["workload", "insert-bench"] {
@@ -69,20 +69,16 @@ fn refuse_two_suites(study: &FileTable<'_>, request: &Request) -> FileResult<()>
 
 fn options_of<T: DeserializeOwned + Args + Default>(
     study: &FileTable<'_>,
-    request: &Request,
     suite: Suite,
+    name: &str,
 ) -> FileResult<T> {
-    let name = suite.word();
     let Some(value) = study.get(name) else { return Ok(T::default()) };
-    if request.suite != suite {
+    if suite.word() != name {
         let why = format!("`[{name}]` applies only to suite `{name}`");
         let hint = format!("add `suite = \"{name}\"` at the top of the file");
         return Err(FileFault::at(value.key_span, why).hint(hint));
     }
-    let table = value.table(match suite {
-        Suite::Tpcc => "a table, written `[tpcc]`",
-        Suite::Micro | Suite::Oltp => "a table, written `[oltp]`",
-    })?;
+    let table = value.table(&format!("a table, written `[{name}]`"))?;
     table.refuse_unknown(keys_of::<T>())?;
     read(&table)
 }
@@ -105,7 +101,7 @@ fn insert_bench(
     read(&table).map(Some)
 }
 
-fn check_tests(study: &FileTable<'_>, request: &Request) -> FileResult<()> {
+pub(super) fn check_tests(study: &FileTable<'_>, request: &Request) -> FileResult<()> {
     let Some(patterns) = study.get("tests") else { return Ok(()) };
     // The plan checks those of a workload file, once it has been read.
     if !request.workload.is_empty() {

@@ -310,6 +310,37 @@ fn mistakes_in_the_options_of_scripts_are_shown_with_their_place() {
     insta::assert_snapshot!(all.join("\n\n"));
 }
 
+/// A later version may have other defaults.
+#[test]
+fn a_ledger_keeps_options_that_have_their_defaults() {
+    let systems = ["mysql@8.0", "mysql@8.4"].map(str::to_owned);
+    let insert_bench = Some(InsertBenchRequest::default());
+    let request = Request { insert_bench, ..Request::of_systems(&systems) };
+    let stored = crate::study::study_of(&request).request;
+    for (part, keys) in [
+        ("options", options::keys_of::<Request>()),
+        ("insert_bench", options::keys_of::<InsertBenchRequest>()),
+    ] {
+        for key in keys {
+            assert!(stored[part].get(*key).is_some(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn of_two_mistakes_a_file_and_a_command_name_the_same_one() {
+    let shown = shown("compare = [\"mysql@8.0\", \"mysql\"]\ntests = [\"nosuch\"]\n");
+    let request = Request {
+        tests: vec!["nosuch".to_owned()],
+        ..Request::of_systems(&["mysql@8.0", "mysql"].map(str::to_owned))
+    };
+    let machine =
+        crate::MachineFacts { cpus: 4, memory_mb: 1 << 16, disk_mb: 1 << 20, realtime: None };
+    let planned = crate::plan(&request, machine).unwrap_err();
+    assert!(matches!(planned, crate::PlanError::SystemName { .. }), "{planned}");
+    assert!(shown.contains("`mysql`") && !shown.contains("nosuch"), "{shown}");
+}
+
 fn shown(text: &str) -> String {
     let error = read_study("study.toml", text).unwrap_err();
     let hints = error.hints().into_iter().map(|hint| format!("\nhint: {hint}"));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_model::Counting;
 
-use super::command::{changed_lines, command, lines, quoted};
+use super::command::{changed_lines, command, quoted, request_lines};
 use super::options::limit_key;
 use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
 use assay_options::percent_text;
@@ -16,7 +16,7 @@ pub fn write_study(request: &Request) -> String {
     // A line break would end the comment and activate the text after it.
     let command = command(request).filter(|command| !command.contains(char::is_control));
     let mut text: Vec<String> = command.iter().map(|command| format!("# {command}\n")).collect();
-    text.push(lines(request));
+    text.push(request_lines(request));
     text.push(line("compare", list(request.systems.iter().map(|system| quoted(&entry(system))))));
 
     let mut written = BTreeSet::new();
@@ -33,7 +33,7 @@ pub fn write_study(request: &Request) -> String {
     }
     text.extend(request.gate.as_ref().map(|gate| gate_table(gate, request.count)));
     let bench = request.insert_bench.as_ref();
-    text.extend(bench.map(|bench| format!("\n[insert-bench]\n{}", lines(bench))));
+    text.extend(bench.map(|bench| format!("\n[insert-bench]\n{}", changed_lines(bench))));
     for (name, changed) in
         [("oltp", changed_lines(&request.oltp)), ("tpcc", changed_lines(&request.tpcc))]
     {
@@ -98,7 +98,7 @@ fn setup_table(setup: &SetupRequest) -> String {
         Some((before, rows)) => format!("{before}rows = {}\n", grouped(rows.trim_end())),
         None => text,
     };
-    format!("\n[[setup]]\n{}", grouped(lines(setup)))
+    format!("\n[[setup]]\n{}", grouped(changed_lines(setup)))
 }
 
 /// Digits grouped by `_`, as TOML allows.

@@ -2,15 +2,11 @@
 
 use std::ops::Range;
 
+use assay_model::limits::user::{NAME_BYTES, STATEMENT_BYTES};
 use assay_model::{Dialect, PerDialect};
 
 use crate::document::{FileFault, FileResult, FileTable, FileValue};
 use assay_workloads::sql::{statements, unterminated, words};
-
-/// Maximum bytes of a name, accepted by all servers.
-const NAME_MAX: usize = 60;
-
-const STATEMENT_MAX: usize = 4 << 20;
 
 pub(super) const MYSQL: &str = "mysql";
 
@@ -20,24 +16,25 @@ pub(super) const POSTGRES: &str = "postgres";
 pub(super) fn check_name(value: &FileValue<'_>, what: &str, more: &str) -> FileResult<()> {
     let name = value.key;
     let is_part = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
-    let is_name = !name.is_empty() && name.len() <= NAME_MAX && name.chars().all(is_part);
+    let is_name = !name.is_empty() && name.len() <= NAME_BYTES && name.chars().all(is_part);
     if is_name && !name.starts_with(['-', '.', '=']) {
         return Ok(());
     }
     let shown: Vec<String> = more.chars().map(|c| format!("`{c}`")).collect();
     Err(FileFault::at(value.key_span.clone(), format!("`{name}` cannot name a {what}"))
-        .hint(format!("a name has at most {NAME_MAX} letters, digits and {}", shown.join(", "))))
+        .hint(format!("a name has at most {NAME_BYTES} letters, digits and {}", shown.join(", "))))
 }
 
 /// Statements of the products, in sequence: one product may have more than the other.
 pub(super) fn all_per_product(value: &FileValue<'_>) -> FileResult<Vec<PerDialect<String>>> {
     let parts = per_product(value)?;
-    let of = |part: Option<FileValue<'_>>, syntax| -> FileResult<Vec<String>> {
+    let statements = |part: Option<FileValue<'_>>, syntax| -> FileResult<Vec<String>> {
         let Some(part) = part else { return Ok(Vec::new()) };
         Ok(all_statements(&part, syntax)?.into_iter().map(|(text, _)| text.to_owned()).collect())
     };
     let [of_mysql, of_postgres] = syntaxes(&parts);
-    let (mysql, postgres) = (of(parts.mysql, of_mysql)?, of(parts.postgres, of_postgres)?);
+    let (mysql, postgres) =
+        (statements(parts.mysql, of_mysql)?, statements(parts.postgres, of_postgres)?);
     let count = mysql.len().max(postgres.len());
     let (mut mysql, mut postgres) = (mysql.into_iter(), postgres.into_iter());
     Ok((0..count).map(|_| PerDialect { mysql: mysql.next(), postgres: postgres.next() }).collect())
@@ -122,8 +119,8 @@ pub(super) fn all_statements<'t>(
     syntax: Dialect,
 ) -> FileResult<Vec<(&'t str, Range<usize>)>> {
     let text = value.text("an SQL statement in quotes")?;
-    if text.len() > STATEMENT_MAX {
-        return Err(value.fault(format!("a statement may have at most {STATEMENT_MAX} bytes")));
+    if text.len() > STATEMENT_BYTES {
+        return Err(value.fault(format!("a statement may have at most {STATEMENT_BYTES} bytes")));
     }
     if let Some(at) = unterminated(text, syntax) {
         return Err(FileFault::at(value.span_of(at..at + 1), "what begins here has no end"));

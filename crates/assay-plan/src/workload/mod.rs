@@ -12,7 +12,7 @@ mod table;
 mod test;
 mod values;
 
-use assay_model::{Class, Definition, LuaScript, Schema, Test, UserData, test_name};
+use assay_model::{Class, Definition, LuaScript, Test, UserData, test_name};
 use assay_workloads::define;
 
 pub use files::{FileExtent, ReadFile, ReadFileOf, ScriptOptions, UserFile, WorkloadFile};
@@ -156,8 +156,8 @@ pub fn is_lua(path: &str, text: &str) -> bool {
 pub fn lua_workload(script: LuaScript) -> UserWorkload {
     let name = script.name.clone();
     let does = "events of a Lua script of sysbench".to_owned();
-    let (test, schema) = (test_name(&name), Schema::Lua(script));
-    let test = read::definition(&test, does, Class::Write, Vec::new(), &name, schema);
+    let (test, mix) = (test_name(&name), Vec::new());
+    let test = read::definition(&test, does, Class::Write, mix, &name, script.into());
     UserWorkload { name, tests: vec![define(test)] }
 }
 

@@ -3,9 +3,9 @@
 mod builtin;
 mod commands;
 mod expression;
-mod known;
 mod reader;
 mod state;
+mod variables;
 
 use assay_model::limits::user::{STEPS, VARIABLES};
 use assay_model::{Transaction, UserTable};
@@ -15,7 +15,7 @@ use super::files::ScriptOptions;
 use crate::document::{FileFault, FileResult};
 
 pub use builtin::{PGBENCH_SCRIPTS, pgbench_script};
-pub use known::script_variable;
+pub use variables::script_variable;
 
 const BYTES_MAX: usize = 16 << 20;
 
@@ -35,7 +35,7 @@ pub(super) fn read(
     if text.len() > BYTES_MAX {
         return Err(FileFault::of_file(format!("a script may have at most {BYTES_MAX} bytes")));
     }
-    let known = known::given(scale_of(options), &options.define);
+    let known = variables::given(scale_of(options), &options.define);
     let script = reader::read(text, known);
     let ScriptState { variables, steps, is_write, names_tables, faults, .. } = script;
     if let Some(fault) = FileFault::of_all(faults) {

@@ -9,8 +9,9 @@ use crate::nearest::nearest;
 use assay_model::limits::user::KINDS;
 use assay_model::{
     Class, Definition, Distribution, Group, Pacing, PlanningFacts, Role, Schema, Script, StartFrom,
-    Transaction, Unit, UserData, UserTable,
+    Transaction, UserData, UserTable,
 };
+use assay_workloads::statementless;
 
 const KEYS: [&str; 3] = ["dump", "table", "test"];
 
@@ -41,14 +42,14 @@ fn refuse_unknown(file: &FileTable<'_>) -> FileResult<()> {
     let outer: Vec<&str> = parts.iter().map(|it| it.key).collect();
     let has = |keys: &[&str], found: &[&str]| found.iter().any(|key| keys.contains(key));
     let fault = FileFault::at(value.key_span.clone(), format!("unknown key `{key}`"));
-    let of = |what: &str, name: &str| {
+    let hint = |what: &str, name: &str| {
         format!("did you mean `{what}`? A {what} is written `[{what}.{name}]`")
     };
     Err(match outer.first() {
-        Some(name) if has(&table::KEYS, &inner) => fault.hint(of("table", name)),
-        Some(name) if has(&test::KEYS, &inner) => fault.hint(of("test", name)),
-        Some(_) if has(&table::KEYS, &outer) => fault.hint(of("table", key)),
-        Some(_) if has(&test::KEYS, &outer) => fault.hint(of("test", key)),
+        Some(name) if has(&table::KEYS, &inner) => fault.hint(hint("table", name)),
+        Some(name) if has(&test::KEYS, &inner) => fault.hint(hint("test", name)),
+        Some(_) if has(&table::KEYS, &outer) => fault.hint(hint("table", key)),
+        Some(_) if has(&test::KEYS, &outer) => fault.hint(hint("test", key)),
         None if STUDY_KEYS.contains(&key) => fault.hint(format!(
             "`{key}` is a key of a study file, which `assay run` takes; it names this file as `workload`"
         )),
@@ -108,8 +109,7 @@ pub(super) fn read(
         let (mix, only_reads) = kinds(it, &written)?;
         let class = if it.writes.unwrap_or(!only_reads) { Class::Write } else { Class::Read };
         let does = it.does.map_or_else(|| summary(&mix), str::to_owned);
-        let schema = Schema::User(data.clone());
-        Ok(definition(it.value.key, does, class, mix, &data.name, schema))
+        Ok(definition(it.value.key, does, class, mix, &data.name, data.clone().into()))
     };
     let tests = all(written.iter().map(defined))?;
     Ok(WorkloadContent { data, tests })
@@ -125,19 +125,14 @@ pub(super) fn definition(
 ) -> Definition {
     let script =
         Script { steps: Vec::new(), draw: Distribution::Uniform, rows: None, mix, scratch: None };
+    let group = Group { rank: 0, word: workload.to_owned(), title: workload.to_owned() };
     Definition {
-        name: name.to_owned(),
-        group: Group { rank: 0, word: workload.to_owned(), title: workload.to_owned() },
-        groups: Vec::new(),
-        does,
         class,
         // The order of reads and writes in the application is unknown.
         start_from: StartFrom::Fresh,
-        unit: Unit::Query,
-        schema,
         roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
         planning: PlanningFacts { rows_per_event: 1, ..PlanningFacts::default() },
-        digest: String::new(),
+        ..statementless(name, &does, group, schema)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Scripts of a workload: one test, with events of the scripts in proportion to their weights.
 
 use assay_model::limits::user::{SCRIPTS, WEIGHT};
-use assay_model::{Class, Definition, Schema, Transaction, UserData, UserTable, thousands};
+use assay_model::{Class, Definition, Transaction, UserData, UserTable, thousands};
 
 use super::files::{ScriptOptions, WorkloadFile, stem};
 use super::pgbench::{self, pgbench_script};
@@ -76,10 +76,8 @@ impl ScriptMix {
     pub(super) fn test(self, data: &UserData) -> Option<Definition> {
         let name = self.name();
         let does = summary(&self.mix);
-        (!self.mix.is_empty()).then(|| {
-            let schema = Schema::User(data.clone());
-            definition(&name, does, self.class, self.mix, &data.name, schema)
-        })
+        (!self.mix.is_empty())
+            .then(|| definition(&name, does, self.class, self.mix, &data.name, data.clone().into()))
     }
 }
 

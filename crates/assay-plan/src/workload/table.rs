@@ -169,8 +169,8 @@ fn script_files(
     value: &FileValue<'_>,
     files: ReadFile<'_>,
 ) -> FileResult<PerDialect<UserRowsFile>> {
-    type Checked = Result<(), ScriptError>;
-    let read = |value: &FileValue<'_>, check: &dyn Fn(&[u8]) -> Checked| {
+    type ScriptCheck = Result<(), ScriptError>;
+    let read = |value: &FileValue<'_>, check: &dyn Fn(&[u8]) -> ScriptCheck| {
         let UserFile { path, sha256, content, .. } = file(value, files, FileExtent::Whole)?;
         check(&content).map_err(|error| value.fault(error.to_string()))?;
         Ok(UserRowsFile { path, sha256 })
@@ -195,15 +195,15 @@ pub(super) fn dump(value: &FileValue<'_>, files: ReadFile<'_>) -> FileResult<Per
         });
     }
     let parts = per_product(value)?;
-    let of = |part: Option<FileValue<'_>>, meant| -> FileResult<Option<UserDump>> {
+    let dump_for = |part: Option<FileValue<'_>>, meant| -> FileResult<Option<UserDump>> {
         let Some(part) = part else { return Ok(None) };
         match dump_of_file(&part, files)? {
             (dialect, dump) if dialect.is_none_or(|it| it == meant) => Ok(Some(dump)),
             _ => Err(part.fault("this is a dump of the other family of products")),
         }
     };
-    let mysql = of(parts.mysql, Dialect::MySql)?;
-    Ok(PerDialect { mysql, postgres: of(parts.postgres, Dialect::Postgres)? })
+    let mysql = dump_for(parts.mysql, Dialect::MySql)?;
+    Ok(PerDialect { mysql, postgres: dump_for(parts.postgres, Dialect::Postgres)? })
 }
 
 fn dump_of_file(

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::limits::captured::{FILE_BYTES, WIDTH};
 use assay_model::{
-    Captured, CapturedDraw, CapturedKind, Dialect, Distribution, Generator, Logged, PerDialect,
-    Range as Integers, Scalar, Sending, SessionSetting, SettingError, Sql, Transaction,
+    CapturedDraw, CapturedKind, CapturedValues, Dialect, Distribution, Generator, LogShare,
+    PerDialect, Range as Integers, Scalar, Sending, SessionSetting, SettingError, Sql, Transaction,
     UserRowsFile, UserStep, Variable,
 };
 use toml::de::DeValue;
@@ -167,7 +167,7 @@ fn read_captured(
     value: &FileValue<'_>,
     width: usize,
     files: ReadFile<'_>,
-) -> FileResult<(Captured, Vec<Generator>)> {
+) -> FileResult<(CapturedValues, Vec<Generator>)> {
     let table = value.table(VALUES_EXPECTED)?;
     let draw = match table.get("draw") {
         None => CapturedDraw::Random,
@@ -202,20 +202,20 @@ fn read_captured(
     });
     let generators = generators.collect();
     let file = UserRowsFile { path, sha256 };
-    let captured = Captured { lines: lines.count(), width: width as u32, draw, file };
+    let captured = CapturedValues { lines: lines.count(), width: width as u32, draw, file };
     keep_captured(&captured.file.sha256, lines);
     Ok((captured, generators))
 }
 
 /// `{ calls = 4810, share = 0.35 }`: frequency of the events in a log.
-fn logged(value: &FileValue<'_>) -> FileResult<Logged> {
+fn logged(value: &FileValue<'_>) -> FileResult<LogShare> {
     const EXPECTED: &str = "a table such as `{ calls = 4810, share = 0.35 }`";
     let table = value.table(EXPECTED)?;
     table.refuse_unknown(&["calls", "share"])?;
     let (Some(calls), Some(share)) = (table.get("calls"), table.get("share")) else {
         return Err(value.is_not(EXPECTED));
     };
-    Ok(Logged { calls: calls.number(&(0..=u64::MAX))?, share: share.fraction(&(0.0..=1.0))? })
+    Ok(LogShare { calls: calls.number(&(0..=u64::MAX))?, share: share.fraction(&(0.0..=1.0))? })
 }
 
 struct StepReader<'c> {
@@ -332,7 +332,11 @@ fn leaves_transaction_open(transaction: &Transaction) -> bool {
 }
 
 impl StepReader<'_> {
-    fn add_captured(&mut self, value: &FileValue<'_>, files: ReadFile<'_>) -> FileResult<Captured> {
+    fn add_captured(
+        &mut self,
+        value: &FileValue<'_>,
+        files: ReadFile<'_>,
+    ) -> FileResult<CapturedValues> {
         let names = captured_names(value)?;
         let texts: Vec<&str> = names.iter().filter_map(|it| it.value.as_str()).collect();
         let (captured, generators) =

@@ -1,16 +1,15 @@
 //! Charts over client counts: QPS and relative QPS of every system, with the crossovers; response times; and each test
 //! second by second.
 
-use assay_model::Estimate;
+use assay_model::{Estimate, Group};
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, round_step};
 
+use super::drawing::Chart;
 use super::file::{ChartFile, CurvePaths, Place, file, key, line_class, ratio_ground, stem};
 use super::sheet::{SECONDS, Sheet};
-use crate::number::figure;
+use crate::number::{figure, share};
 use crate::scale::RatioScale;
-use crate::view::Report;
-use crate::view::drawing::Chart;
-use crate::view::sweep::{CurveCrossing, Sweep, SweptSystem, TestCurves};
+use crate::sections::study::JudgedStudy;
 use crate::words::title;
 
 const PANEL: f64 = 340.0;
@@ -23,19 +22,54 @@ const HEIGHT: f64 = 140.0;
 
 const CROSSINGS: usize = 3;
 
-pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
-    let Some(sweep) = &report.sweep else { return Vec::new() };
+/// Tests over several client counts.
+pub(crate) struct Sweep<'a> {
+    pub(crate) systems: Vec<String>,
+    pub(crate) tests: Vec<TestCurves<'a>>,
+}
+
+pub(crate) struct TestCurves<'a> {
+    pub(crate) test: &'a str,
+    pub(crate) group: &'static Group,
+    /// Ascending.
+    pub(crate) clients: Vec<u32>,
+    /// All systems but the twin.
+    pub(crate) systems: Vec<SweptSystem>,
+    /// Points where systems are as fast as the base.
+    pub(crate) crossings: Vec<CurveCrossing>,
+    pub(crate) data: Option<String>,
+    pub(crate) response_times: Option<Chart>,
+    /// Quantities second by second, for each client count. None in a large study.
+    pub(crate) seconds: Vec<Chart>,
+}
+
+pub(crate) struct SweptSystem {
+    pub(crate) system: usize,
+    /// Operations per second, for each client count.
+    pub(crate) qps: Vec<Option<Estimate>>,
+    /// Relative to the base; empty for the base.
+    pub(crate) rqps: Vec<Option<Estimate>>,
+    /// 95th percentiles of the response time, ms.
+    pub(crate) p95: Vec<Option<Estimate>>,
+}
+
+pub(crate) struct CurveCrossing {
+    pub(crate) system: usize,
+    pub(crate) clients: Estimate,
+}
+
+pub(super) fn charts(study: &JudgedStudy, sweep: &Sweep) -> Vec<ChartFile> {
     let mut tests: Vec<&TestCurves> = sweep.tests.iter().collect();
     // A stable sort keeps the tests of a group in the order in which they run.
     tests.sort_by(|one, next| (one.group, &one.data).cmp(&(next.group, &next.data)));
     let groups = || tests.chunk_by(|one, next| (one.group, &one.data) == (next.group, &next.data));
-    let curves = groups().filter_map(|tests| chart(report, sweep, tests));
+    let curves = groups().filter_map(|tests| chart(study, sweep, tests));
     let response_times = groups().filter_map(|tests| response_times(sweep, tests));
     let seconds = sweep.tests.iter().filter_map(|test| seconds(sweep, test));
     curves.chain(response_times).chain(seconds).collect()
 }
 
-fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartFile> {
+fn chart(study: &JudgedStudy, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartFile> {
     let first = tests.first()?;
     let of_data = first.data.as_ref().map_or_else(String::new, |data| format!(" on {data}"));
     let heading = format!("By number of clients, {}{of_data}", title(first.group));
@@ -44,11 +78,12 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
         .flat_map(|test| &test.systems)
         .flat_map(|system| system.rqps.iter().copied().flatten())
         .collect();
-    let scale = RatioScale::fitting(&ratios, report.threshold);
+    let scale = RatioScale::fitting(&ratios, study.threshold());
     let note = format!(
         "On the left QPS from 0, on the right QPS divided by that of {}, with 95% intervals where they are known. The \
          band marks changes below {}. A diamond is a crossover, where a system is as fast as the base.",
-        report.base, report.tests.threshold
+        study.base_label(),
+        share(study.threshold())
     );
     let wide = 2.0 * (MARGIN + PANEL) + BETWEEN;
     let (mut paper, y) = Paper::titled(wide, &heading, std::slice::from_ref(&note));
@@ -72,10 +107,10 @@ fn chart(report: &Report, sweep: &Sweep, tests: &[&TestCurves]) -> Option<ChartF
     })
 }
 
-pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)> {
+pub(crate) fn inline(study: &JudgedStudy, test: &TestCurves) -> Vec<(String, String)> {
     let ratios = test.systems.iter().flat_map(|system| system.rqps.iter().copied().flatten());
     let ratios: Vec<Estimate> = ratios.collect();
-    let panels = CurvePanels { test, scale: RatioScale::fitting(&ratios, report.threshold) };
+    let panels = CurvePanels { test, scale: RatioScale::fitting(&ratios, study.threshold()) };
     let drawn = |draw: &dyn Fn(&mut Paper), label: String| {
         let mut paper = Paper::new(PANEL);
         draw(&mut paper);
@@ -90,7 +125,8 @@ pub(crate) fn inline(report: &Report, test: &TestCurves) -> Vec<(String, String)
     let qps = format!("QPS, by number of clients{}", intervals(|it| &it.qps));
     let mut charts = vec![drawn(&|paper| panels.rates(paper, corner), qps)];
     if !ratios.is_empty() {
-        let rqps = format!("QPS divided by that of {}{}", report.base, intervals(|it| &it.rqps));
+        let base = study.base_label();
+        let rqps = format!("QPS divided by that of {base}{}", intervals(|it| &it.rqps));
         charts.push(drawn(&|paper| panels.ratios(paper, corner), rqps));
     }
     if test.systems.iter().any(|it| it.p95.iter().any(Option::is_some)) {

@@ -52,7 +52,8 @@ pub(crate) fn setup_word(Setup { clients, tables, rows }: Setup) -> String {
     format!("c{clients}-t{tables}-r{rows}")
 }
 
-pub(crate) fn stem(kind: &str, parts: impl IntoIterator<Item = Option<String>>) -> String {
+/// The name of a chart from its kind and the names of what it shows, such as a test.
+pub fn stem(kind: &str, parts: impl IntoIterator<Item = Option<String>>) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.=".contains(c);
     let plain = |part: String| -> String {
         part.chars().map(|c| if is_plain(c) { c } else { '-' }).take(60).collect()

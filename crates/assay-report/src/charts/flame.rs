@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CallTree, Frame};
+use assay_model::{CallTree, StackFrame};
 use assay_svg::{Anchor, Paper, SMALL, fitted, width};
 use assay_verdict::{FunctionKey, Modules};
 
@@ -117,7 +117,7 @@ fn add<'a>(
     let each = per_op / tree.total().max(1) as f64;
     *side(root) += per_op;
     let function = |at: usize| {
-        let frame: &Frame = tree.frames.get(tree.nodes.get(at)?.frame as usize)?;
+        let frame: &StackFrame = tree.frames.get(tree.nodes.get(at)?.frame as usize)?;
         let key = modules.key(frame);
         Some((key, key.function.unwrap_or(&frame.module), frame.module.as_str()))
     };
@@ -220,8 +220,10 @@ mod tests {
         for (stack, own) in stacks {
             let mut caller = None;
             for function in *stack {
-                tree.frames
-                    .push(Frame { function: (*function).to_owned(), module: server.to_owned() });
+                tree.frames.push(StackFrame {
+                    function: (*function).to_owned(),
+                    module: server.to_owned(),
+                });
                 let node = CallNode { caller, frame: tree.frames.len() as u32 - 1, own: 0 };
                 tree.nodes.push(node);
                 caller = Some(tree.nodes.len() as u32 - 1);

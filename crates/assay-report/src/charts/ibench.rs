@@ -2,20 +2,20 @@
 
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
 
+use super::drawing::Chart;
 use super::file::{ChartFile, Place, bar_class, file, stem};
 use super::sheet::{SECONDS, Sheet};
-use crate::view::Report;
-use crate::view::drawing::Chart;
-use crate::view::insert_bench::{InsertBenchTables, StepBars, StepCharts};
+use crate::sections::insert_bench::{InsertBenchTables, StepBars, StepCharts};
+use crate::sections::study::JudgedStudy;
 
 const BAR: f64 = 17.0;
 
 const LONGEST: f64 = 360.0;
 
-pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
-    let Some(bench) = &report.insert_bench else { return Vec::new() };
-    let mut charts: Vec<ChartFile> = bars(bench).into_iter().collect();
-    charts.extend(bench.charts.iter().map(|step| by_second(bench, step)));
+pub(super) fn charts(study: &JudgedStudy) -> Vec<ChartFile> {
+    let Some(bench) = InsertBenchTables::new(study) else { return Vec::new() };
+    let mut charts: Vec<ChartFile> = bars(&bench).into_iter().collect();
+    charts.extend(bench.charts.iter().map(|step| by_second(&bench, step)));
     charts
 }
 

@@ -2,31 +2,52 @@
 //!
 //! Positions are percentages of the width, so that a drawing fills its place and its marks keep their shape.
 
-use assay_model::Estimate;
+use assay_model::{Estimate, Verdict};
 use assay_svg::Length::{self, Percent};
 use assay_svg::{Anchor, Paper};
 
+use super::drawing::{COLUMNS, Chart, HEIGHT};
 use super::file::line_class;
 use crate::document::Figure;
 use crate::ratio::{label, narrow};
 use crate::scale::RatioScale;
-use crate::view::answer::TestRatio;
-use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
-use crate::view::groups::GroupRow;
-use crate::view::measured::Measured;
 
 impl RatioScale {
-    pub(crate) fn test(self, measured: &Measured) -> String {
-        strip(self, measured.rqps_unless_failed().0, None, measured.verdict.word())
-    }
-
-    pub(crate) fn group(self, row: &GroupRow) -> String {
-        let class = match row.median.0 {
-            Some(median) if median.high < 1.0 => "slower",
-            Some(median) if median.low > 1.0 => "faster",
-            _ => "same",
-        };
-        strip(self, row.median.0, Some(row.span), class)
+    /// An estimate with its interval, before a wider span, such as smallest and largest.
+    pub(crate) fn strip(
+        self,
+        estimate: Option<Estimate>,
+        span: Option<(f64, f64)>,
+        class: &str,
+    ) -> String {
+        let mut paper = Paper::new(0.0);
+        ground(&mut paper, self);
+        let at = |ratio| (Percent(self.x(ratio)), Percent(50.0));
+        if let Some((low, high)) = span {
+            paper.line("s", at(low), at(high));
+        }
+        let Some(estimate) = estimate else { return paper.filling(&format!("strip {class}")) };
+        if span.is_none() {
+            let [low, high] =
+                [estimate.value.min(1.0), estimate.value.max(1.0)].map(|it| self.x(it));
+            paper.rect("d", (Percent(low), 3.0), (Percent(high - low), 12.0));
+        }
+        // A bound has one end beyond the scale.
+        let (low, high) = estimate.ends().unwrap_or((estimate.value, estimate.value));
+        if estimate.ends().is_some() {
+            paper.line("i", at(low), at(high));
+        }
+        if low < self.low {
+            paper.around("a", (0.0, 0.0), |paper| paper.path("", "M7 4 1 9l6 5"));
+        }
+        if high > self.high {
+            paper.around("a", (Percent(100.0), 0.0), |paper| paper.path("", "m-7 4 6 5-6 5"));
+        }
+        if self.holds(estimate.value) {
+            let class = if estimate.has_interval() { "" } else { "h" };
+            paper.circle(class, at(estimate.value), 3.5);
+        }
+        paper.filling(&format!("strip {class}"))
     }
 
     /// Labels of the scale; `distance` is the least between them, percent of the width.
@@ -42,10 +63,10 @@ impl RatioScale {
     }
 
     /// A dot per test, stacked where they are close.
-    pub(crate) fn dots(self, tests: &[TestRatio]) -> String {
+    pub(crate) fn dots(self, tests: &[TestDot]) -> String {
         let mut sorted: Vec<_> = tests.iter().collect();
-        sorted.sort_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value));
-        let column = |test: &&TestRatio| (self.x(test.ratio.value) / DOT_WIDTH).round() as i64;
+        sorted.sort_by(|(_, a, _), (_, b, _)| a.value.total_cmp(&b.value));
+        let column = |(_, ratio, _): &&TestDot| (self.x(ratio.value) / DOT_WIDTH).round() as i64;
         let highest = sorted.chunk_by(|a, b| column(a) == column(b)).map(<[_]>::len).max();
         let step = ((DOTS_HEIGHT - 8.0) / highest.unwrap_or(1) as f64).min(8.0);
         // To a tenth of a pixel.
@@ -62,6 +83,9 @@ impl RatioScale {
     }
 }
 
+/// Name, relative QPS and verdict of a test.
+type TestDot<'a> = (&'a str, Estimate, Verdict);
+
 /// Pixels.
 const DOTS_HEIGHT: f64 = 72.0;
 
@@ -69,8 +93,8 @@ const DOTS_HEIGHT: f64 = 72.0;
 const DOT_WIDTH: f64 = 1.2;
 
 /// A bound has an arrow towards the value.
-fn dot(paper: &mut Paper, test: &TestRatio, at: (Length, f64), radius: f64) {
-    let TestRatio { test, ratio, verdict } = test;
+fn dot(paper: &mut Paper, test: &TestDot, at: (Length, f64), radius: f64) {
+    let (test, ratio, verdict) = test;
     let class = verdict.word();
     if ratio.is_bound() {
         let to = if ratio.low.is_finite() { 8 } else { -8 };
@@ -88,42 +112,6 @@ fn ground(paper: &mut Paper, scale: RatioScale) {
     let one = Percent(scale.x(1.0));
     paper.rect("b", (Percent(left), 0.0), (Percent(width), Percent(100.0)));
     paper.line("o", (one, 0.0), (one, Percent(100.0)));
-}
-
-/// An estimate with its interval, before a wider span, such as smallest and largest.
-fn strip(
-    scale: RatioScale,
-    estimate: Option<Estimate>,
-    span: Option<(f64, f64)>,
-    class: &str,
-) -> String {
-    let mut paper = Paper::new(0.0);
-    ground(&mut paper, scale);
-    let at = |ratio| (Percent(scale.x(ratio)), Percent(50.0));
-    if let Some((low, high)) = span {
-        paper.line("s", at(low), at(high));
-    }
-    let Some(estimate) = estimate else { return paper.filling(&format!("strip {class}")) };
-    if span.is_none() {
-        let [low, high] = [estimate.value.min(1.0), estimate.value.max(1.0)].map(|it| scale.x(it));
-        paper.rect("d", (Percent(low), 3.0), (Percent(high - low), 12.0));
-    }
-    // A bound has one end beyond the scale.
-    let (low, high) = estimate.ends().unwrap_or((estimate.value, estimate.value));
-    if estimate.ends().is_some() {
-        paper.line("i", at(low), at(high));
-    }
-    if low < scale.low {
-        paper.around("a", (0.0, 0.0), |paper| paper.path("", "M7 4 1 9l6 5"));
-    }
-    if high > scale.high {
-        paper.around("a", (Percent(100.0), 0.0), |paper| paper.path("", "m-7 4 6 5-6 5"));
-    }
-    if scale.holds(estimate.value) {
-        let class = if estimate.has_interval() { "" } else { "h" };
-        paper.circle(class, at(estimate.value), 3.5);
-    }
-    paper.filling(&format!("strip {class}"))
 }
 
 /// `share` is relative to the longest bar.
@@ -148,8 +136,6 @@ pub(crate) fn small(chart: &Chart) -> Figure {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::Verdict;
-
     use super::*;
 
     fn estimate(value: f64, low: f64, high: f64) -> Estimate {
@@ -157,7 +143,7 @@ mod tests {
     }
 
     fn strip(scale: RatioScale, estimate: Estimate) -> String {
-        super::strip(scale, Some(estimate), None, "same")
+        scale.strip(Some(estimate), None, "same")
     }
 
     #[test]
@@ -177,8 +163,7 @@ mod tests {
         let drawn = strip(scale, bound);
         assert!(drawn.contains(r#"class="i" x1="3%""#), "{drawn}");
         assert!(drawn.contains("M7 4") && !drawn.contains("m-7 4"), "{drawn}");
-        let tests = [TestRatio { test: "x", ratio: bound, verdict: Verdict::Slower }];
-        let dots = scale.dots(&tests);
+        let dots = scale.dots(&[("x", bound, Verdict::Slower)]);
         assert!(dots.contains("x ≤1/500") && dots.contains("M0 0H-8"), "{dots}");
     }
 

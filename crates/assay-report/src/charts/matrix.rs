@@ -3,8 +3,8 @@
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, SMALL, fitted, width};
 
 use super::file::{ChartFile, Place, file, setup_word, stem};
-use crate::view::Report;
-use crate::view::matrix::{Matrix, MatrixSection};
+use crate::sections::matrix::{Matrix, MatrixSection};
+use crate::sections::study::JudgedStudy;
 use crate::words::title;
 
 const ROW: f64 = 19.0;
@@ -16,23 +16,23 @@ const NAME_MAX: f64 = 260.0;
 const TURNED_MAX: f64 = 170.0;
 
 /// One per setup of a study of at least three systems.
-pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
-    if report.matrix.labels.len() < 3 {
+pub(super) fn charts(study: &JudgedStudy) -> Vec<ChartFile> {
+    let matrix = Matrix::new(study);
+    if matrix.labels.len() < 3 {
         return Vec::new();
     }
-    let sections = report.matrix.sections.chunk_by(|one, next| one.setup == next.setup);
-    sections.filter_map(|sections| chart(report, sections)).collect()
+    let sections = matrix.sections.chunk_by(|one, next| one.setup == next.setup);
+    sections.map(|sections| chart(study, &matrix, sections)).collect()
 }
 
-fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
-    let matrix = &report.matrix;
-    let setup = sections.first()?.setup;
-    let of_setup = report.of_setup(setup);
+fn chart(study: &JudgedStudy, matrix: &Matrix, sections: &[MatrixSection]) -> ChartFile {
+    let setup = sections[0].setup;
+    let of_setup = study.of_setup(setup);
     let heading = format!("Relative QPS{of_setup}");
     let note = format!(
         "QPS divided by that of {}. Blue: above 1.05, yellow: below 0.95, as in published tables. A bar at the left of \
          a cell: the test changed at this version, against the one before it. Intervals are in the other charts.",
-        report.base
+        study.base_label()
     );
     let rows = || sections.iter().flat_map(|section| &section.rows);
     let names = rows().map(|row| width(row.test, SIZE)).fold(0.0, f64::max).min(NAME_MAX);
@@ -73,13 +73,13 @@ fn chart(report: &Report, sections: &[MatrixSection]) -> Option<ChartFile> {
         })
         .collect();
     let description = format!("{note} {}. {}.", matrix.labels.join(", "), message.join("; "));
-    let setup = report.several_setups.then(|| setup_word(setup));
-    Some(ChartFile {
+    let setup = study.several_setups().then(|| setup_word(setup));
+    ChartFile {
         name: stem("matrix", [setup]),
         alt: format!("{heading} of {}, by test", matrix.labels.join(", ")),
         svg: file(paper, y + MARGIN, &heading, &description),
         place: Place::Matrix,
-    })
+    }
 }
 
 /// Draws the names of the systems; returns their height.

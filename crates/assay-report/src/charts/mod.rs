@@ -1,6 +1,7 @@
 //! The charts of a report as standalone SVG, for posts.
 
 pub(crate) mod curves;
+pub(crate) mod drawing;
 mod file;
 pub(crate) mod flame;
 mod ibench;
@@ -9,25 +10,26 @@ mod matrix;
 pub(crate) mod published;
 pub(crate) mod scatter;
 mod sections;
+pub(crate) mod sequence;
 mod sheet;
 mod strips;
-pub(crate) mod trend;
 pub(crate) mod versions;
 
-use crate::view::Report;
+use crate::sections::study::JudgedStudy;
+use crate::sections::{sweep::sweep, versions::lines};
 
-pub use file::ChartFile;
-pub(crate) use file::{Place, noted, setup_word, stem};
+pub use file::{ChartFile, stem};
+pub(crate) use file::{Place, noted, setup_word};
 
 /// In the order of a report.
-pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
-    let mut charts: Vec<ChartFile> = ibench::charts(report);
-    charts.extend(strips::groups(report));
-    charts.extend(curves::charts(report));
-    charts.extend(matrix::charts(report));
-    charts.extend(strips::tests(report));
-    charts.extend(versions::charts(report));
-    charts.extend(sections::charts(report));
+pub(crate) fn charts(study: &JudgedStudy) -> Vec<ChartFile> {
+    let mut charts: Vec<ChartFile> = ibench::charts(study);
+    charts.extend(strips::groups(study));
+    charts.extend(sweep(study).iter().flat_map(|sweep| curves::charts(study, sweep)));
+    charts.extend(matrix::charts(study));
+    charts.extend(strips::tests(study));
+    charts.extend(versions::charts(study, &lines(study)));
+    charts.extend(sections::charts(study));
     named(charts)
 }
 

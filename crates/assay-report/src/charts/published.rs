@@ -5,8 +5,8 @@ use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
 
 use super::file::{ChartFile, Place, bar_class, bar_key, file, setup_word, stem};
 use crate::ratio::{is_fraction, short};
-use crate::view::Report;
-use crate::view::matrix::{MatrixRow, MatrixSection, heading};
+use crate::sections::matrix::{Matrix, MatrixRow, MatrixSection, heading};
+use crate::sections::study::JudgedStudy;
 
 const HEIGHT: f64 = 220.0;
 
@@ -25,22 +25,22 @@ const FLOOR: f64 = 0.4;
 const DWARFS: f64 = 1.5;
 
 /// A chart per group, with a truncated twin if needed.
-pub(crate) fn charts(report: &Report) -> Vec<ChartFile> {
-    report.matrix.sections.iter().flat_map(|section| of_section(report, section)).collect()
+pub(crate) fn charts(study: &JudgedStudy) -> Vec<ChartFile> {
+    let matrix = Matrix::new(study);
+    matrix.sections.iter().flat_map(|section| of_section(study, &matrix, section)).collect()
 }
 
-fn of_section(report: &Report, section: &MatrixSection) -> Vec<ChartFile> {
+fn of_section(study: &JudgedStudy, matrix: &Matrix, section: &MatrixSection) -> Vec<ChartFile> {
     let mut highest: Vec<f64> = section.rows.iter().filter_map(most).collect();
     let Some(top) = highest.iter().copied().reduce(f64::max) else { return Vec::new() };
     highest.sort_by(f64::total_cmp);
     let next = highest.iter().rev().nth(1).copied();
     let cut = next.filter(|next| top > DWARFS * next);
-    let setup = report.several_setups.then(|| setup_word(section.setup));
+    let setup = study.several_setups().then(|| setup_word(section.setup));
     let name = stem("published", [Some(section.group.word.clone()), setup]);
-    let mut charts = vec![PublishedColumns { report, section, top, cut: None }.chart(name.clone())];
-    charts.extend(cut.map(|cut| {
-        PublishedColumns { report, section, top: cut, cut: Some(cut) }.chart(format!("{name}-cut"))
-    }));
+    let columns = |top, cut| PublishedColumns { study, matrix, section, top, cut };
+    let mut charts = vec![columns(top, None).chart(name.clone())];
+    charts.extend(cut.map(|cut| columns(cut, Some(cut)).chart(format!("{name}-cut"))));
     charts
 }
 
@@ -54,7 +54,8 @@ fn most(row: &MatrixRow) -> Option<f64> {
 }
 
 struct PublishedColumns<'a> {
-    report: &'a Report<'a>,
+    study: &'a JudgedStudy<'a>,
+    matrix: &'a Matrix<'a>,
     section: &'a MatrixSection<'a>,
     top: f64,
     cut: Option<f64>,
@@ -69,8 +70,8 @@ impl PublishedColumns<'_> {
     }
 
     fn notes(&self, floor: f64) -> Vec<String> {
-        let mut notes =
-            vec![format!("QPS divided by that of {}, without intervals.", self.report.base)];
+        let base = self.study.base_label();
+        let mut notes = vec![format!("QPS divided by that of {base}, without intervals.")];
         if floor > 0.0 {
             notes.push(format!("The y axis starts at {floor:.1}, not at 0."));
         }
@@ -94,9 +95,9 @@ impl PublishedColumns<'_> {
     }
 
     fn chart(&self, name: String) -> ChartFile {
-        let (report, section) = (self.report, self.section);
-        let others: Vec<&str> = report.matrix.labels.iter().skip(1).copied().collect();
-        let title = format!("Relative QPS, {}", heading(section, report.several_setups));
+        let section = self.section;
+        let others = &self.matrix.labels[1..];
+        let title = format!("Relative QPS, {}", heading(self.study, section));
         let of_test = COLUMN * others.len() as f64 + BETWEEN;
         let of_test = of_test.max(26.0);
         let names = section.rows.iter().map(|row| width(row.test, SMALL)).fold(0.0, f64::max);
@@ -106,7 +107,7 @@ impl PublishedColumns<'_> {
         let floor = self.floor();
         let notes = self.notes(floor);
         let (mut paper, y) = Paper::titled(wide, &title, &notes);
-        let top = bar_key(&mut paper, y, &others) + 12.0;
+        let top = bar_key(&mut paper, y, others) + 12.0;
         let y = |ratio: f64| {
             let share = (ratio.min(self.top) - floor) / (self.top - floor).max(0.05);
             top + HEIGHT * (1.0 - share)
@@ -137,7 +138,7 @@ impl PublishedColumns<'_> {
         let description = format!("{} {}.", notes.join(" "), message.join("; "));
         ChartFile {
             name,
-            alt: format!("{title}: {} against {}", others.join(", "), report.base),
+            alt: format!("{title}: {} against {}", others.join(", "), self.study.base_label()),
             svg: file(paper, height, &title, &description),
             place: Place::Tests(section.setup, section.group.word.clone()),
         }

@@ -2,11 +2,11 @@
 
 use super::file::{ChartFile, Place, stem};
 use super::sheet::{SECONDS, Sheet};
-use crate::section::ShownSection;
-use crate::view::Report;
+use crate::section::{ShownSection, sections};
+use crate::sections::study::JudgedStudy;
 
-pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
-    report.sections.iter().flat_map(of_section).collect()
+pub(super) fn charts(study: &JudgedStudy) -> Vec<ChartFile> {
+    sections(study).iter().flat_map(of_section).collect()
 }
 
 fn of_section(shown: &ShownSection) -> impl Iterator<Item = ChartFile> {

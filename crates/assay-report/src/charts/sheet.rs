@@ -2,8 +2,8 @@
 
 use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
 
+use super::drawing::{COLUMNS, Chart, HEIGHT};
 use super::file::{ChartFile, Place, file, key};
-use crate::view::drawing::{COLUMNS, Chart, HEIGHT};
 
 const SCALE: f64 = 2.0;
 

@@ -4,11 +4,11 @@ use assay_model::Estimate;
 use assay_svg::{Anchor, MARGIN, Paper, SIZE, fitted, width};
 
 use super::file::{ChartFile, Place, file, setup_word, stem};
+use crate::number::share;
 use crate::ratio::label;
 use crate::scale::RatioScale;
-use crate::view::Report;
-use crate::view::groups::GroupRow;
-use crate::view::measured::TestSection;
+use crate::sections::groups::{self, GroupRow};
+use crate::sections::study::{JudgedStudy, TestGroup, TestRow};
 use crate::words::title;
 
 const ROW: f64 = 17.0;
@@ -34,48 +34,48 @@ struct StripRow {
     text: String,
 }
 
-pub(super) fn tests(report: &Report) -> Vec<ChartFile> {
-    report.tests.sections.iter().filter_map(|section| of_section(report, section)).collect()
+pub(super) fn tests(study: &JudgedStudy) -> Vec<ChartFile> {
+    study.tests().iter().filter_map(|section| of_section(study, section)).collect()
 }
 
-fn of_section(report: &Report, section: &TestSection) -> Option<ChartFile> {
+fn of_section(study: &JudgedStudy, section: &TestGroup<TestRow>) -> Option<ChartFile> {
     let rows = section.rows.iter().flat_map(|test| {
-        test.others.iter().filter(|other| !other.is_twin).map(|other| {
-            let ratio = other.rqps_unless_failed();
+        study.without_twin(test).map(|cell| {
+            let ratio = study.ratio_unless_failed(cell);
+            let symbol = study.symbol(cell.verdict);
             StripRow {
-                name: test.test.to_owned(),
-                system: other.system.to_owned(),
+                name: cell.cell.test.name().to_owned(),
+                system: study.label(cell.system).to_owned(),
                 estimate: ratio.0,
                 span: None,
-                class: other.verdict.word(),
+                class: cell.verdict.word(),
                 text: match ratio.0.is_some_and(Estimate::is_bound) {
-                    true => format!("{} {ratio}", other.symbol()).trim().to_owned(),
+                    true => format!("{symbol} {ratio}").trim().to_owned(),
                     false => {
-                        format!("{} {} {ratio}", other.symbol(), other.word()).trim().to_owned()
+                        let word = study.word(cell.verdict);
+                        format!("{symbol} {word} {ratio}").trim().to_owned()
                     }
                 },
             }
         })
     });
-    let of_setup = report.of_setup(section.setup);
+    let of_setup = study.of_setup(section.setup);
     let heading = format!("Relative QPS, {}{of_setup}", title(section.group));
-    let setup = report.several_setups.then(|| setup_word(section.setup));
+    let setup = study.several_setups().then(|| setup_word(section.setup));
     let name = stem("rqps", [Some(section.group.word.clone()), setup]);
     let place = Place::Tests(section.setup, section.group.word.clone());
-    chart(report, name, place, &heading, rows.collect())
+    chart(study, name, place, &heading, rows.collect())
 }
 
-pub(super) fn groups(report: &Report) -> Option<ChartFile> {
+pub(super) fn groups(study: &JudgedStudy) -> Option<ChartFile> {
     let row = |row: &GroupRow| {
         let class = match row.median.0 {
             Some(median) if median.has_interval() && median.high < 1.0 => "slower",
             Some(median) if median.has_interval() && median.low > 1.0 => "faster",
             _ => "same",
         };
-        let setup = match report.several_setups {
-            true => format!(" {}", report.setup(row.setup)),
-            false => String::new(),
-        };
+        let setup = study.setup_if_several(row.setup);
+        let setup = setup.map_or_else(String::new, |setup| format!(" {setup}"));
         StripRow {
             name: format!("{}{setup}", row.group.word),
             system: row.system.to_owned(),
@@ -85,9 +85,10 @@ pub(super) fn groups(report: &Report) -> Option<ChartFile> {
             text: format!("median of {}: {}", row.n, row.median),
         }
     };
-    let rows = report.groups.iter().filter(|it| !it.is_twin).map(row).collect();
+    let rows = groups::rows(study);
+    let rows = rows.iter().filter(|it| !it.is_twin).map(row).collect();
     let heading = "Relative QPS by group: median, thin line from smallest to largest";
-    chart(report, "groups".to_owned(), Place::Groups, heading, rows)
+    chart(study, "groups".to_owned(), Place::Groups, heading, rows)
 }
 
 struct StripColumns {
@@ -116,7 +117,7 @@ impl StripColumns {
 }
 
 fn chart(
-    report: &Report,
+    study: &JudgedStudy,
     name: String,
     place: Place,
     heading: &str,
@@ -129,10 +130,10 @@ fn chart(
     let ends = rows.iter().filter_map(|row| row.span).flat_map(|(low, high)| [low, high]);
     let ends = ends.map(Estimate::without_interval);
     let scaled: Vec<Estimate> = estimates.iter().copied().chain(ends).collect();
-    let scale = RatioScale::fitting(&scaled, report.threshold);
-    let systems = report.compared();
+    let scale = RatioScale::fitting(&scaled, study.threshold());
+    let systems: Vec<&str> = study.others().map(|system| study.label(system)).collect();
     let columns = StripColumns::new(&rows, systems.len() > 1);
-    let note = note(report, &systems, estimates.iter().any(|it| it.has_interval()));
+    let note = note(study, &systems, estimates.iter().any(|it| it.has_interval()));
     let (mut paper, top) =
         Paper::titled(columns.end.max(560.0), heading, std::slice::from_ref(&note));
     let top = top + AXIS;
@@ -165,22 +166,23 @@ fn chart(
     let description = format!("{note} {}.", message.join("; "));
     Some(ChartFile {
         name,
-        alt: format!("{heading}: {} against {}", systems.join(", "), report.base),
+        alt: format!("{heading}: {} against {}", systems.join(", "), study.base_label()),
         svg: file(paper, top + height + MARGIN, heading, &description),
         place,
     })
 }
 
-fn note(report: &Report, systems: &[&str], has_intervals: bool) -> String {
+fn note(study: &JudgedStudy, systems: &[&str], has_intervals: bool) -> String {
     let intervals = if has_intervals { "with 95% interval" } else { "no interval is known" };
-    let [whose, band] = match systems {
-        [only] => [format!("of {only} "), report.tests.threshold.clone()],
-        _ => [String::new(), report.tests.threshold.clone()],
+    let whose = match systems {
+        [only] => format!("of {only} "),
+        _ => String::new(),
     };
     format!(
-        "QPS {whose}divided by that of {}, {intervals}. The band marks changes below {band}; an arrow marks a value \
+        "QPS {whose}divided by that of {}, {intervals}. The band marks changes below {}; an arrow marks a value \
          beyond the scale.",
-        report.base
+        study.base_label(),
+        share(study.threshold())
     )
 }
 

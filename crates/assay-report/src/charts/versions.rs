@@ -4,11 +4,44 @@ use assay_model::{Estimate, Verdict};
 use assay_svg::{Anchor, LARGE, MARGIN, Paper, SIZE, SMALL, fitted, width};
 
 use super::file::{ChartFile, CurvePaths, Place, file, ratio_ground, setup_word, stem};
+use crate::number::share;
 use crate::ratio::short;
 use crate::scale::RatioScale;
-use crate::view::Report;
-use crate::view::versions::{VersionLine, VersionPoint, VersionSection, VersionTest};
+use crate::sections::study::{JudgedStudy, TestGroup};
 use crate::words::{Symbol, title};
+
+pub(crate) struct VersionLine<'a> {
+    /// Earliest version first.
+    pub(crate) labels: Vec<&'a str>,
+    pub(crate) short: Vec<String>,
+    pub(crate) sections: Vec<VersionSection<'a>>,
+}
+
+pub(crate) type VersionSection<'a> = TestGroup<VersionTest<'a>>;
+
+pub(crate) struct VersionTest<'a> {
+    pub(crate) test: &'a str,
+    pub(crate) points: Vec<VersionPoint>,
+}
+
+pub(crate) struct VersionPoint {
+    /// Relative to the base; 1 for the base.
+    pub(crate) ratio: Option<Estimate>,
+    /// The step from the previous version; `None` for the first.
+    pub(crate) step: Option<StepMark>,
+}
+
+pub(crate) struct StepMark {
+    pub(crate) verdict: Verdict,
+    /// Size and confidence, if reports name the step.
+    pub(crate) change: Option<String>,
+}
+
+impl VersionTest<'_> {
+    pub(crate) fn has_intervals(&self) -> bool {
+        self.points.iter().filter_map(|point| point.ratio).any(|ratio| ratio.has_interval())
+    }
+}
 
 const PANEL: f64 = 290.0;
 
@@ -24,17 +57,27 @@ const CHANGES: usize = 2;
 
 const NAMES_MAX: f64 = 80.0;
 
-pub(super) fn charts(report: &Report) -> Vec<ChartFile> {
-    let lines = report.versions.iter();
-    lines.flat_map(|line| line.sections.iter().filter_map(|it| chart(report, line, it))).collect()
+pub(super) fn charts(study: &JudgedStudy, lines: &[VersionLine]) -> Vec<ChartFile> {
+    let of_line = |line: &VersionLine| {
+        let first = (lines.len() > 1).then(|| line.labels[0].to_owned());
+        let sections = line.sections.iter();
+        sections.filter_map(|it| chart(study, line, first.clone(), it)).collect::<Vec<_>>()
+    };
+    lines.iter().flat_map(of_line).collect()
 }
 
-fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Option<ChartFile> {
+/// `first` is the first version, if the study has several lines.
+fn chart(
+    study: &JudgedStudy,
+    line: &VersionLine,
+    first: Option<String>,
+    section: &VersionSection,
+) -> Option<ChartFile> {
     let shown: Vec<&VersionTest> = measured(section).collect();
-    let panels = VersionPanels::new(report, line, &shown)?;
-    let of_setup = report.of_setup(section.setup);
+    let panels = VersionPanels::new(study, line, &shown)?;
+    let of_setup = study.of_setup(section.setup);
     let heading = format!("From version to version, {}{of_setup}", title(section.group));
-    let note = note(report, shown.iter().any(|test| test.has_intervals()));
+    let note = note(study, shown.iter().any(|test| test.has_intervals()));
     let beside = BESIDE as f64;
     let wide = 2.0 * MARGIN + beside * PANEL + (beside - 1.0) * BETWEEN;
     let (mut paper, mut y) = Paper::titled(wide, &heading, std::slice::from_ref(&note));
@@ -47,9 +90,8 @@ fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Optio
         }
         y += panels.height();
     }
-    let setup = report.several_setups.then(|| setup_word(section.setup));
-    let first = (report.versions.len() > 1).then(|| line.labels.first().map(|it| (*it).to_owned()));
-    let parts = [Some(section.group.word.clone()), first.flatten(), setup];
+    let setup = study.several_setups().then(|| setup_word(section.setup));
+    let parts = [Some(section.group.word.clone()), first, setup];
     let message: Vec<String> = shown.iter().map(|test| message(line, test)).collect();
     Some(ChartFile {
         name: stem("versions", parts),
@@ -59,8 +101,8 @@ fn chart(report: &Report, line: &VersionLine, section: &VersionSection) -> Optio
     })
 }
 
-pub(crate) fn note(report: &Report, has_intervals: bool) -> String {
-    let (base, threshold) = (report.base, &report.tests.threshold);
+pub(crate) fn note(study: &JudgedStudy, has_intervals: bool) -> String {
+    let (base, threshold) = (study.base_label(), share(study.threshold()));
     if !has_intervals {
         return format!(
             "QPS divided by that of {base}. No interval is known. The band marks changes below {threshold}."
@@ -111,7 +153,7 @@ pub(crate) struct VersionPanels<'a> {
 impl<'a> VersionPanels<'a> {
     /// `None` without tests.
     pub(crate) fn new(
-        report: &Report,
+        study: &JudgedStudy,
         line: &'a VersionLine<'a>,
         tests: &[&VersionTest],
     ) -> Option<Self> {
@@ -121,7 +163,7 @@ impl<'a> VersionPanels<'a> {
         let changes = tests.iter().map(|test| changes(line, test).len()).max()?;
         Some(Self {
             line,
-            scale: RatioScale::fitting(&ratios, report.threshold),
+            scale: RatioScale::fitting(&ratios, study.threshold()),
             names: names.min(NAMES_MAX),
             changes: changes.min(CHANGES),
         })

@@ -3,167 +3,31 @@
 //! Fields of figures that were never measured are empty. A field that a spreadsheet would take for a formula gets an
 //! apostrophe in front, unless it is a number.
 
-use assay_model::{StudyRecord, Verdict, no_formula, printable};
-use assay_verdict::{
-    CellFigure, CellJudgement, FigurePlace, Judgement, LATENCIES, METRICS, PER_OP, PublishedMetric,
-};
+use assay_model::{StudyRecord, no_formula, printable};
+use assay_verdict::Judgement;
 use csv::{Terminator, WriterBuilder};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::row::{CellRow, change_names, latency_name, verdict};
+use super::cell::CELL_COLUMNS;
+use super::field::{csv_columns, csv_fields, csv_row};
 use crate::number::Digits;
-use crate::words::rfc3339;
-
-/// Name of a column, and path of its field in the JSON.
-type CsvColumn = (&'static str, &'static str);
-
-/// Columns of a study, in order; new ones come last. A star means the figures of a group, except those added later
-/// ([`FigurePlace::FilesLast`]).
-const COLUMNS: &[CsvColumn] = &[
-    ("study", "/study"),
-    ("started", "/started"),
-    ("test", "/test"),
-    ("group", "/group"),
-    ("clients", "/clients"),
-    ("tables", "/tables"),
-    ("rows", "/rows"),
-    ("system", "/system"),
-    ("is_base", "/is_base"),
-    ("is_twin", "/is_twin"),
-    ("qps", "/qps/value"),
-    ("qps_low", "/qps/low"),
-    ("qps_high", "/qps/high"),
-    ("rqps", "/rqps/value"),
-    ("rqps_low", "/rqps/low"),
-    ("rqps_high", "/rqps/high"),
-    ("verdict", "/judged"),
-    ("slices", "/slices"),
-    ("troubled", "/troubled"),
-    ("disturbed", "/disturbed"),
-    ("blocks", "/blocks"),
-    ("ops", "/ops"),
-    ("errors", "/errors"),
-    ("*", "/latency_us"),
-    ("*", "/per_op"),
-    ("cpu_ratio", "/cpu_ratio/value"),
-    ("cpu_ratio_low", "/cpu_ratio/low"),
-    ("cpu_ratio_high", "/cpu_ratio/high"),
-    ("cpu_verdict", "/cpu_verdict"),
-    ("detectable", "/detectable"),
-    ("why", "/why"),
-    ("workload_version", "/workload_version"),
-    ("troubled_steal", "/troubled_by/steal"),
-    ("troubled_other_process", "/troubled_by/other_process"),
-    ("troubled_clock_jump", "/troubled_by/clock_jump"),
-    ("troubled_throttled", "/troubled_by/throttled"),
-    ("overlap_us", "/per_op/overlap_us"),
-    ("beyond_threshold", "/beyond_threshold"),
-    ("same_within", "/same_within"),
-    ("tps", "/tps"),
-    ("latency_avg_us", "/latency_us/avg"),
-    ("terms", "/terms"),
-    ("*", "/change_us"),
-    ("reconnects", "/published/reconnects"),
-    ("target_tps", "/published/target_tps"),
-    ("*", "/published"),
-    ("instructions", "/count/instructions/value"),
-    ("instructions_low", "/count/instructions/low"),
-    ("instructions_high", "/count/instructions/high"),
-    ("instructions_ratio", "/count/ratio/value"),
-    ("instructions_ratio_low", "/count/ratio/low"),
-    ("instructions_ratio_high", "/count/ratio/high"),
-    ("instructions_verdict", "/count/verdict"),
-    ("instructions_total", "/count/instructions_total/value"),
-    ("instructions_total_low", "/count/instructions_total/low"),
-    ("instructions_total_high", "/count/instructions_total/high"),
-    ("instructions_total_ratio", "/count/instructions_total/ratio/value"),
-    ("instructions_total_ratio_low", "/count/instructions_total/ratio/low"),
-    ("instructions_total_ratio_high", "/count/instructions_total/ratio/high"),
-    ("instructions_total_verdict", "/count/instructions_total/verdict"),
-    ("fingerprint", "/fingerprint"),
-    ("calls", "/calls"),
-    ("share", "/share"),
-    ("plan_changed", "/plan_changed"),
-    ("answers_differ", "/answers_differ"),
-    ("new_errors", "/new_errors"),
-    ("new_warnings", "/new_warnings"),
-];
-
-fn columns() -> Vec<(String, String)> {
-    let group =
-        |rows: &'static [CellFigure], place| rows.iter().filter(move |it| it.place == place);
-    let latency =
-        |it: &CellFigure| (it.key.to_owned(), format!("/latency_us/{}", latency_name(it)));
-    let per_op = |it: &CellFigure| (it.key.to_owned(), format!("/per_op/{}", it.key));
-    let metric = |it: PublishedMetric| {
-        (it.column.to_owned(), format!("/published/{}", it.name.replace('/', "~1")))
-    };
-    let change = |name: &str| {
-        ["value", "low", "high"].map(|end| {
-            let suffix = if end == "value" { String::new() } else { format!("_{end}") };
-            (format!("change_{name}_us{suffix}"), format!("/change_us/{name}/{end}"))
-        })
-    };
-    let one = |(name, place): &CsvColumn| match (*name, *place) {
-        ("*", "/latency_us") => group(LATENCIES, FigurePlace::Files).map(latency).collect(),
-        ("*", "/per_op") => group(PER_OP, FigurePlace::Files).map(per_op).collect(),
-        ("*", "/change_us") => change_names().flat_map(change).collect(),
-        ("*", "/published") => METRICS.map(metric).to_vec(),
-        (name, place) => vec![(name.to_owned(), place.to_owned())],
-    };
-    let mut columns: Vec<(String, String)> = COLUMNS.iter().flat_map(one).collect();
-    let later = group(LATENCIES, FigurePlace::FilesLast).map(latency);
-    for column in later.chain(group(PER_OP, FigurePlace::FilesLast).map(per_op)) {
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    }
-    columns
-}
-
-#[derive(Serialize)]
-struct CsvRow<'a> {
-    study: &'a str,
-    started: Option<String>,
-    is_base: bool,
-    is_twin: bool,
-    /// None on the base, which is compared with nothing, unless it failed.
-    judged: Option<&'static str>,
-    workload_version: Option<u32>,
-    terms: Option<&'a str>,
-    #[serde(flatten)]
-    cell: CellRow<'a>,
-}
+use crate::sections::study::JudgedStudy;
 
 /// The cells of studies, one study after the other.
 #[must_use]
 pub fn cells_csv(studies: &[(&StudyRecord, &Judgement)]) -> String {
+    let fields = csv_fields(CELL_COLUMNS);
     let rows = studies.iter().flat_map(|(record, judgement)| {
-        judgement.cells.iter().map(move |judged| row(record, judged))
+        let study = JudgedStudy::new(record, judgement);
+        let cells = judgement.cells.iter();
+        cells.map(|judged| csv_row(&fields, &study, judged)).collect::<Vec<_>>()
     });
-    table(columns(), rows)
-}
-
-fn row<'a>(record: &'a StudyRecord, judged: &'a CellJudgement) -> CsvRow<'a> {
-    let (study, system) = (&record.study, record.systems.get(judged.system));
-    let is_base = system.is_some_and(|system| system.is_base);
-    CsvRow {
-        study: &study.id,
-        started: record.began_ms().and_then(rfc3339),
-        is_base,
-        is_twin: system.is_some_and(|system| system.is_twin),
-        judged: (!is_base || judged.verdict == Verdict::Failed)
-            .then(|| verdict(record, judged))
-            .flatten(),
-        workload_version: (!record.is_reported()).then_some(study.workload_version),
-        terms: study.terms.as_deref(),
-        cell: CellRow::new(record, judged),
-    }
+    table(csv_columns(CELL_COLUMNS), rows)
 }
 
 /// `names` are those of fields of the rows, or of an interval and its end: `rqps rqps_low rqps_high`.
-pub(crate) fn of_fields(names: &str, rows: impl Iterator<Item = impl Serialize>) -> String {
+pub fn fields_csv(names: &str, rows: impl Iterator<Item = impl Serialize>) -> String {
     let column = |name: &str| match name.rsplit_once('_') {
         Some((field, end @ ("low" | "high"))) => (name.to_owned(), format!("/{field}/{end}")),
         _ => (name.to_owned(), format!("/{name}")),

@@ -1,13 +1,13 @@
 //! Meanings of the JSON fields: the table in the reference. A test compares it with the output.
 
-use assay_verdict::{CellFigure, LATENCIES, PER_OP, Term};
+use super::cell::CELL_COLUMNS;
+use super::field::{FieldFacts, all_described, facts};
+use super::json::EVENTS;
+use super::sections::{CROSSOVERS, GROUPS, LINES, STEPS, TOTALS, TWIN};
 
-use super::row::latency_name;
-use crate::section;
-
-/// A field and its meaning. `[]` is each element of a list, `*` each key of a map. An interval has `value`, `low` and
+/// Fields and their meanings. `[]` is each element of a list, `*` each key of a map. An interval has `value`, `low` and
 /// `high`, and is one row.
-const FIELDS: &[(&str, &str)] = &[
+const STUDY: &[(&str, &str)] = &[
     ("schema", "version of this shape: 1; new fields do not raise it"),
     ("study.id", "id of the study"),
     ("study.started", "when it began, UTC; null for published results"),
@@ -70,156 +70,9 @@ const FIELDS: &[(&str, &str)] = &[
     ("audit[].class", "`expected`, `suspicious` or `harmless`"),
     ("audit[].kind", "`builds`, `data`, `tables`, `session`, `settings` or `plans`"),
     ("audit[].why", "why it has this class"),
-    ("cells[].test", "name of the test"),
-    ("cells[].group", "`point`, `range-1`, `range-2`, `writes`, or the group of the suite"),
-    ("cells[].clients", "number of clients"),
-    ("cells[].tables", TABLES),
-    ("cells[].rows", "rows of each table; null where `tables` is"),
-    ("cells[].priority", "of clients and servers in its turns: `realtime` or `normal`"),
-    ("cells[].system", "name of the system"),
-    ("cells[].qps", "operations per second, an interval"),
-    ("cells[].tps", "events per second: all events by all the time"),
-    ("cells[].rqps", "QPS divided by that of the base, an interval; null for the base"),
-    ("cells[].verdict", "`faster`, `slower`, `same`, `uneven`, `undecided` or `failed`"),
-    ("cells[].slices", "slices that the verdict uses"),
-    ("cells[].troubled", "slices in machine trouble"),
-    ("cells[].troubled_by.steal", "of these, with CPU time taken by the hypervisor"),
-    ("cells[].troubled_by.other_process", "of these, beside other busy processes"),
-    ("cells[].troubled_by.clock_jump", "of these, with a jump of the clock"),
-    ("cells[].troubled_by.throttled", "of these, in which real-time threads had to wait"),
-    ("cells[].disturbed", "whether the verdict also uses slices in machine trouble"),
-    ("cells[].blocks", "blocks of fresh servers"),
-    ("cells[].ops", "operations in these slices"),
-    ("cells[].errors", "errors after which an event was repeated"),
-    ("cells[].latency_us", FIGURES),
-    ("cells[].per_op", FIGURES),
-    (
-        "cells[].change_us.time",
-        "change of the time per operation against the base, µs, an interval",
-    ),
-    ("cells[].change_us", FIGURES),
-    ("cells[].change_us.background_cpu", "change of background CPU, which is not part of `time`"),
-    (
-        "cells[].counters.*.before",
-        "a counter of the server's own status that changed: per operation of the base",
-    ),
-    ("cells[].counters.*.after", "the same of the system"),
-    ("cells[].counters.*.change", "the difference, an interval"),
-    (
-        "cells[].profile.*",
-        "functions and waits of a profile, µs per operation; only with `--profile`",
-    ),
-    (
-        "cells[].count.instructions",
-        "instructions per operation of the serving thread outside the kernel, an interval; `count` is null where \
-         nothing was counted",
-    ),
-    (
-        "cells[].count.instructions.ratio",
-        "the same divided by that of the base, an interval; null for the base",
-    ),
-    (
-        "cells[].count.instructions.verdict",
-        "`more`, `fewer`, `same` or `undecided`; null for the base. `gate --max-more` and `bisect` use this count",
-    ),
-    (
-        "cells[].count.instructions_total.*",
-        "the same of all threads of the server, those in the background included; null if those were not counted",
-    ),
-    ("cells[].count.ratio", "`instructions.ratio`"),
-    ("cells[].count.verdict", "`instructions.verdict`"),
-    ("cells[].count.by", "what counted: `callgrind` or `hardware`"),
-    ("cells[].count.background", "instructions per operation of the server's other threads"),
-    (
-        "cells[].count.kernel",
-        "instructions per operation that the kernel executed for the serving thread; null if they were not counted",
-    ),
-    (
-        "cells[].count.left_out",
-        "pairs of batches left out of the ratio because of work that few batches have",
-    ),
-    ("cells[].count.functions[].name", "a function, or several that are told together"),
-    ("cells[].count.functions[].object", "the file that holds its code"),
-    (
-        "cells[].count.functions[].base",
-        "its instructions per operation of the base; null if it has no function of this name",
-    ),
-    ("cells[].count.functions[].other", "the same of the system"),
-    (
-        "cells[].count.functions[].change",
-        "the difference; with the rest, they add up to that of all",
-    ),
-    ("cells[].count.functions_rest.*", "all other functions together"),
-    ("cells[]", SECTIONS),
-    ("cells[].cpu_ratio", "server CPU per operation divided by that of the base, an interval"),
-    ("cells[].cpu_verdict", "verdict on `cpu_ratio`; `slower` means more CPU time"),
-    ("cells[].detectable", "smallest relative change that four of five such studies would call"),
-    ("cells[].beyond_threshold", "confidence that the change exceeds the threshold, 0 to 1"),
-    ("cells[].same_within", "largest relative change that agrees with the verdict `same`"),
-    (
-        "cells[].cause",
-        "main cause of a change: `server-cpu`, `other-wait`, `plan`, `several`, `work`, ...; null without one",
-    ),
-    ("cells[].why", "the cause as a sentence; for `undecided`, what would decide it"),
-    ("cells[].published.*", "figures of published results, by their published names"),
-    ("cells[].step.seconds", "duration of a step of the Insert Benchmark, seconds"),
-    ("cells[].step.ips", "rows inserted per second"),
-    ("cells[].step.dps", "rows deleted per second"),
-    ("cells[].step.qps", "queries per second"),
-    ("cells[].step.target_ips", "background rate; null if there is none"),
-    ("cells[].step.sla_met", "whether the background rate was kept"),
-    ("cells[].step.failed", "whether the step failed"),
-    ("cells[].step.indexes_s", "time that creating the indexes took, seconds"),
-    ("cells[].step.within", "half-width of the interval of the rate within the step, a fraction"),
-    (
-        "cells[].step.insert.*",
-        "statements, rows, retries, response-time buckets and longest time of inserts",
-    ),
-    ("cells[].step.delete.*", "the same of deletions"),
-    ("cells[].step.query.*", "the same of queries"),
-    ("cells[].step.lowest_queries.*", "queries for the lowest key: count, mean and longest time"),
-    (
-        "cells[].fingerprint",
-        "statements of a test of a workload file, with marks for their values; null for a mix; this and the next six \
-         fields are present only for workload files",
-    ),
-    ("cells[].calls", "calls in the log that the test comes from; null if it comes from none"),
-    (
-        "cells[].share",
-        "their share of the time of all statements of the log, 0 to 1; of all calls, if the log has no times",
-    ),
-    (
-        "cells[].plan_changed",
-        "whether a statement has another plan than in the base; null if the plans were not compared",
-    ),
-    (
-        "cells[].answers_differ",
-        "whether an answer differs from that of the base, apart from warnings; null if the answers were not compared",
-    ),
-    (
-        "cells[].new_errors",
-        "with how many values the system refuses a statement that the base answers; null if the answers were not \
-         compared",
-    ),
-    (
-        "cells[].new_warnings",
-        "with how many values it has warnings that the base does not have; null if the answers were not compared",
-    ),
-    ("groups[].group", "name of the group"),
-    ("groups[].clients", "number of clients"),
-    ("groups[].tables", TABLES),
-    ("groups[].rows", "rows of each table; null where `tables` is"),
-    ("groups[].system", "name of the system"),
-    ("groups[].n", "tests that have a relative QPS"),
-    ("groups[].bounded", "tests of which only a bound is known, which the other figures leave out"),
-    ("groups[].min", "smallest relative QPS"),
-    ("groups[].max", "largest relative QPS"),
-    ("groups[].avg", "mean relative QPS"),
-    ("groups[].median", "median relative QPS"),
-    ("groups[].stddev", "sample standard deviation; null for a single test"),
-    ("groups[].median_low", "lower end of the 95% interval of the median; null with few blocks"),
-    ("groups[].median_high", "upper end"),
-    ("groups[].why", "what the changes of its tests come from"),
+];
+
+const RANKING: &[(&str, &str)] = &[
     (
         "ranking.overall.tests",
         "which of three or more systems is the fastest, over all tests by the geometric mean: number of tests; \
@@ -259,50 +112,9 @@ const FIELDS: &[(&str, &str)] = &[
     ("ranking.tests[].pairs[].ratio", "as in `ranking.overall`"),
     ("ranking.tests[].pairs[].verdict", "as in `ranking.overall`"),
     ("ranking.tests[].unranked[]", "as in `ranking.overall`"),
-    ("steps[].test", "test of a step from one version to the next"),
-    ("steps[].clients", "number of clients"),
-    ("steps[].tables", TABLES),
-    ("steps[].rows", "rows of each table; null where `tables` is"),
-    ("steps[].from", "the earlier version"),
-    ("steps[].to", "the later version"),
-    ("steps[].ratio", "QPS of the later version divided by that of the earlier one, an interval"),
-    ("steps[].verdict", "verdict on it"),
-    ("steps[].beyond_threshold", "confidence that the change exceeds the threshold, 0 to 1"),
-    ("steps[].is_change", "whether reports name it as a place of change"),
-    ("lines[].test", "test of a line of versions"),
-    ("lines[].clients", "number of clients"),
-    ("lines[].tables", TABLES),
-    ("lines[].rows", "rows of each table; null where `tables` is"),
-    ("lines[].systems[]", "the versions, in their order"),
-    ("lines[].ratio", "the last version divided by the first, an interval"),
-    ("lines[].verdict", "verdict on it"),
-    ("lines[].main_step.from", "the step with the largest part in the change: from this version"),
-    ("lines[].main_step.to", "to this version"),
-    ("lines[].main_step.share", "its share of the whole change"),
-    ("lines[].main_step.confidence", "confidence that it is the largest step"),
-    ("crossovers[].test", "test in which one system overtakes another as clients are added"),
-    ("crossovers[].tables", TABLES),
-    ("crossovers[].rows", "rows of each table; null where `tables` is"),
-    ("crossovers[].system", "name of the system"),
-    ("crossovers[].clients_below", "the client count below the crossover"),
-    ("crossovers[].verdict_below", "the verdict there"),
-    ("crossovers[].clients_above", "the client count above it"),
-    ("crossovers[].clients", "where both are equally fast, an interval"),
-    (
-        "totals[].test",
-        "mix of a workload file whose parts were measured alone too; `totals` is present only then",
-    ),
-    ("totals[].clients", "number of clients"),
-    ("totals[].tables", TABLES),
-    ("totals[].rows", "rows of each table; null where `tables` is"),
-    ("totals[].system", "name of the system"),
-    (
-        "totals[].time",
-        "time of its events, from the tests that measure each kind of them alone, divided by the time in the base: an \
-         interval",
-    ),
-    ("totals[].measured", "kinds of events that were measured alone in both"),
-    ("totals[].kinds", "all kinds of events"),
+];
+
+const GATE: &[(&str, &str)] = &[
     ("seconds[].*", "course of a test second by second, in studies of several client counts"),
     ("gate.verdict", "`passed`, `exceeded`, `undecided` or `failed`"),
     ("gate.allow_undecided", "whether undecided tests let the gate pass"),
@@ -311,11 +123,9 @@ const FIELDS: &[(&str, &str)] = &[
     ("gate.undecided", "number of undecided tests"),
     ("gate.failed", "number of tests that could not be measured"),
     ("gate.cells[].*", "each test with its limit, relative QPS, verdict and advice"),
-    ("twin.system", "name of the twin"),
-    ("twin.false_calls", "changes called between the base and its twin"),
-    ("twin.cells", "tests of the twin"),
-    ("twin.detectable_median", "change that would be called in half of the tests"),
-    ("twin.detectable_max", "change that would be called in all of them"),
+];
+
+const FINDINGS: &[(&str, &str)] = &[
     ("missing[].system", "a system that was asked for and takes no part, because it cannot be had"),
     ("missing[].why", "why"),
     ("config[].system", "a system that does not take an option of the config file"),
@@ -380,44 +190,28 @@ const FIELDS: &[(&str, &str)] = &[
         "valgrind_cpu.used.*",
         "instruction sets after which the functions that a system executed are named",
     ),
-    ("events[].when", "moment of something worth reporting that is no measurement, UTC"),
-    ("events[].system", "the system that it concerns"),
-    ("events[].what", "what happened"),
 ];
-
-const TABLES: &str = "number of tables; null for those of a workload or script of the user's own";
-
-/// Placeholder for the rows of the figures of a group.
-const FIGURES: &str = "";
-
-/// Placeholder for the rows of the work after a study.
-const SECTIONS: &str = "sections";
 
 /// Schema 1, as a table in Markdown.
 #[must_use]
 pub fn json_fields() -> String {
-    let row = |path: &str, meaning: &str| format!("| `{path}` | {meaning} |\n");
-    let figures = |group: &str, rows: &[CellFigure], name: fn(&CellFigure) -> &'static str| {
-        let rows = rows.iter().filter(|figure| figure.is_in_files());
-        rows.map(|it| row(&format!("{group}.{}", name(it)), &it.meaning())).collect::<String>()
-    };
-    let rows = FIELDS.iter().map(|&(path, meaning)| match (path, meaning) {
-        ("cells[].latency_us", FIGURES) => figures(path, LATENCIES, latency_name),
-        ("cells[].per_op", FIGURES) => figures(path, PER_OP, |figure| figure.key),
-        (_, FIGURES) => Term::ALL
-            .map(|term| {
-                let meaning = format!("the part that is {}", term.word(true));
-                row(&format!("{path}.{}", term.key()), &meaning)
-            })
-            .concat(),
-        (_, SECTIONS) => section::all()
-            .flat_map(|section| {
-                let key = section.key();
-                let fields = section.fields().iter();
-                fields.map(move |(name, meaning)| row(&format!("{path}.{key}.{name}"), meaning))
-            })
-            .collect(),
-        _ => row(path, meaning),
+    let all = [
+        ("", all_described(STUDY)),
+        ("cells[].", facts(CELL_COLUMNS)),
+        ("groups[].", facts(GROUPS)),
+        ("", all_described(RANKING)),
+        ("steps[].", facts(STEPS)),
+        ("lines[].", facts(LINES)),
+        ("crossovers[].", facts(CROSSOVERS)),
+        ("totals[].", facts(TOTALS)),
+        ("", all_described(GATE)),
+        ("twin.", facts(TWIN)),
+        ("", all_described(FINDINGS)),
+        ("events[].", facts(EVENTS)),
+    ];
+    let rows = all.into_iter().flat_map(|(before, facts)| {
+        let facts = facts.into_iter().filter(|it| !it.about.is_empty());
+        facts.map(move |FieldFacts { path, about, .. }| format!("| `{before}{path}` | {about} |\n"))
     });
     format!("| field | meaning |\n|---|---|\n{}", rows.collect::<String>())
 }

@@ -1,179 +1,162 @@
 //! Findings of a user's workload for scripts: answers that differ, and messages while a dump was restored.
 
 use assay_model::{
-    AnswerDifference, AnswerPart, AnswersCompared, Class, EventKind, RestoredKind, Severity,
-    StudyRecord,
+    AnswerDifference, AnswerPart, Class, DumpFinding, EventKind, Severity, StudyRecord,
+    Transaction, UntakenOption,
 };
 use assay_verdict::{CellJudgement, PlanFindings};
 use serde::Serialize;
+use serde_json::Value;
 
-use super::number::Number;
-use crate::view::answers::{self, AnswersByStatement, only_kind, sql_text};
-use crate::view::startup;
+use super::field::{FileField, file_fields, json};
+use super::value::JsonValue;
+use crate::sections::answers::{self, AnswersByStatement, only_kind, sql_text};
+use crate::sections::startup;
+use crate::sections::study::JudgedStudy;
 
-#[derive(Serialize)]
-pub(super) struct AnswerRow<'a> {
-    system: &'a str,
-    test: &'a str,
-    statement: &'a str,
-    sent: &'a str,
-    what: AnswerPart,
-    severity: Severity,
-    /// Null if the statement decides the answer.
-    why: Option<&'a str>,
-    events: u32,
-    compared: u32,
-    base: &'a str,
-    here: &'a str,
+/// A word of the model, as in ledgers.
+pub(super) fn word(value: impl Serialize) -> JsonValue {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word.into(),
+        other => unreachable!("{other:?} is not a word"),
+    }
 }
 
-#[derive(Serialize)]
-pub(super) struct RestoredRow<'a> {
-    system: &'a str,
-    what: RestoredKind,
-    file: &'a str,
-    line: u64,
-    statement: &'a str,
-    message: &'a str,
-    count: u64,
-}
-
-/// A requested system that takes no part.
-#[derive(Serialize)]
-pub(super) struct MissingRow<'a> {
-    system: &'a str,
-    why: &'a str,
-}
-
-pub(super) fn missing(record: &StudyRecord) -> Vec<MissingRow<'_>> {
+/// Requested systems that take no part.
+pub(super) fn missing(record: &StudyRecord) -> Vec<JsonValue> {
     let missing = record.events.iter().filter_map(|event| match &event.what {
-        EventKind::SystemMissing { system, why } => Some(MissingRow { system, why }),
+        EventKind::SystemMissing { system, why } => Some(JsonValue::object([
+            ("system", system.as_str().into()),
+            ("why", why.as_str().into()),
+        ])),
         _ => None,
     });
     missing.collect()
 }
 
-/// An option of a config file that a system does not accept, or not permanently.
-#[derive(Serialize)]
-pub(super) struct ConfigRow<'a> {
-    system: &'a str,
-    option: &'a str,
-    value: &'a str,
-    place: Option<&'a str>,
-    severity: Severity,
-    said: Option<&'a str>,
-    remedy: &'a str,
+/// Options of config files that systems do not accept, or not permanently.
+pub(super) fn config(record: &StudyRecord) -> Vec<JsonValue> {
+    let mut options: Vec<_> = startup::options(record).collect();
+    options.sort_by_key(|(.., severity)| *severity);
+    let row = |(system, option, severity): (usize, &UntakenOption, Severity)| {
+        JsonValue::object([
+            ("system", name(record, system).into()),
+            ("option", option.name.as_str().into()),
+            ("value", option.value.as_str().into()),
+            ("place", option.place.as_deref().into()),
+            ("severity", word(severity)),
+            ("said", option.said.as_deref().into()),
+            ("remedy", option.remedy.as_str().into()),
+        ])
+    };
+    options.into_iter().map(row).collect()
 }
 
-pub(super) fn config(record: &StudyRecord) -> Vec<ConfigRow<'_>> {
-    let rows = startup::options(record).map(|(system, option, severity)| ConfigRow {
-        system: name(record, system),
-        option: &option.name,
-        value: &option.value,
-        place: option.place.as_deref(),
-        severity,
-        said: option.said.as_deref(),
-        remedy: &option.remedy,
-    });
-    let mut rows: Vec<ConfigRow<'_>> = rows.collect();
-    rows.sort_by_key(|it| it.severity);
-    rows
-}
-
-#[derive(Serialize)]
-pub(super) struct ComparedRow<'a> {
-    system: &'a str,
-    #[serde(flatten)]
-    counts: AnswersCompared,
-}
-
-pub(super) fn compared(record: &StudyRecord) -> Vec<ComparedRow<'_>> {
+/// Number of statements that each system answers as the base does.
+pub(super) fn compared(record: &StudyRecord) -> Vec<JsonValue> {
     let rows = record.events.iter().filter_map(|event| match (&event.what, event.system) {
-        (EventKind::AnswersCompared(counts), Some(system)) => {
-            Some(ComparedRow { system: name(record, system), counts: *counts })
-        }
+        (EventKind::AnswersCompared(counts), Some(system)) => Some(JsonValue::object([
+            ("system", name(record, system).into()),
+            ("statements", counts.statements.into()),
+            ("same", counts.same.into()),
+            ("undetermined", counts.undetermined.into()),
+            ("least", counts.least.into()),
+            ("most", counts.most.into()),
+            ("values", counts.values.into()),
+        ])),
         _ => None,
     });
     rows.collect()
 }
 
-pub(super) fn answers(record: &StudyRecord) -> Vec<AnswerRow<'_>> {
-    let mut rows = Vec::new();
-    for (system, it) in answers::differences(record) {
-        rows.push(AnswerRow {
-            system: name(record, system),
-            test: &it.test,
-            statement: &it.statement,
-            sent: &it.sent,
-            what: it.what,
-            severity: it.what.severity(),
-            why: it.why.as_deref(),
-            events: it.count,
-            compared: it.of,
-            base: &it.base,
-            here: &it.here,
-        });
-    }
-    rows
+/// Answers to a user's statements that differ from those of the base.
+pub(super) fn answers(record: &StudyRecord) -> Vec<JsonValue> {
+    let row = |(system, it): (usize, &AnswerDifference)| {
+        JsonValue::object([
+            ("system", name(record, system).into()),
+            ("test", it.test.as_str().into()),
+            ("statement", it.statement.as_str().into()),
+            ("sent", it.sent.as_str().into()),
+            ("what", word(it.what)),
+            ("severity", word(it.what.severity())),
+            ("why", it.why.as_deref().into()),
+            ("events", it.count.into()),
+            ("compared", it.of.into()),
+            ("base", it.base.as_str().into()),
+            ("here", it.here.as_str().into()),
+        ])
+    };
+    answers::differences(record).map(row).collect()
 }
 
-pub(super) fn restored(record: &StudyRecord) -> Vec<RestoredRow<'_>> {
-    let mut rows = Vec::new();
-    for (system, it) in answers::restored(record) {
-        rows.push(RestoredRow {
-            system: name(record, system),
-            what: it.what,
-            file: &it.file,
-            line: it.line,
-            statement: &it.statement,
-            message: &it.message,
-            count: it.count,
-        });
-    }
-    rows
+/// Messages of systems while a dump was restored.
+pub(super) fn restored(record: &StudyRecord) -> Vec<JsonValue> {
+    let row = |(system, it): (usize, &DumpFinding)| {
+        JsonValue::object([
+            ("system", name(record, system).into()),
+            ("what", word(it.what)),
+            ("file", it.file.as_str().into()),
+            ("line", it.line.into()),
+            ("statement", it.statement.as_str().into()),
+            ("message", it.message.as_str().into()),
+            ("count", it.count.into()),
+        ])
+    };
+    answers::restored(record).map(row).collect()
 }
 
 fn name(record: &StudyRecord, system: usize) -> &str {
     record.systems.get(system).map_or("", |it| it.name.as_str())
 }
 
-/// A test of a user's workload in an upgrade. Fields that were not examined are null.
-#[derive(Serialize)]
-pub(super) struct StatementRow {
-    /// The statements with placeholders for their values; null for a mix.
-    fingerprint: Option<String>,
-    /// Calls in the log.
-    calls: Option<u64>,
-    /// Share of the time of all statements of the log.
-    share: Option<Number>,
+/// A test of a user's workload in an upgrade.
+pub(super) struct StatementFigures {
+    /// `None` for a mix.
+    kind: Option<&'static Transaction>,
     plan_changed: Option<bool>,
-    answers_differ: Option<bool>,
-    /// Number of values for which the system refuses a statement that the base answers.
-    new_errors: Option<u64>,
-    /// Number of values with warnings that the base does not give.
-    new_warnings: Option<u64>,
+    answers: Option<CountedAnswers>,
 }
 
-impl StatementRow {
-    /// `None` if the test is not of a user's workload.
-    pub(super) fn new(record: &StudyRecord, judged: &CellJudgement) -> Option<Self> {
-        let test = judged.cell.test;
-        test.user_data()?;
-        let kind = only_kind(test);
-        let logged = kind.and_then(|it| it.logged);
-        // The statements of a mix are compared in the tests that it mixes.
-        let answers = kind.and_then(|_| CountedAnswers::of(record, judged));
-        Some(Self {
-            fingerprint: kind.map(sql_text),
-            calls: logged.map(|it| it.calls),
-            share: logged.map(|it| it.share.into()),
-            plan_changed: plan_changed(record, judged),
-            answers_differ: answers.as_ref().map(|it| it.differ),
-            new_errors: answers.as_ref().map(|it| it.errors),
-            new_warnings: answers.as_ref().map(|it| it.warnings),
-        })
+/// Left out if the test is not of a user's workload.
+pub(super) fn statement(study: &JudgedStudy<'_>, judged: &CellJudgement) -> JsonValue {
+    let test = judged.cell.test;
+    if test.user_data().is_none() {
+        return JsonValue::Absent;
     }
+    let kind = only_kind(test);
+    let figures = StatementFigures {
+        kind,
+        plan_changed: plan_changed(study.record, judged),
+        // The statements of a mix are compared in the tests that it mixes.
+        answers: kind.and_then(|_| CountedAnswers::of(study.record, judged)),
+    };
+    json(STATEMENT, study, &figures)
 }
+
+pub(super) const STATEMENT: &[FileField<StatementFigures>] = file_fields! { |study, it: StatementFigures|
+    "fingerprint",
+        "statements of a test of a workload file, with marks for their values; null for a mix; this and the next six \
+         fields are present only for workload files",
+        it.kind.map(sql_text), csv(41, "fingerprint");
+    "calls", "calls in the log that the test comes from; null if it comes from none",
+        it.kind.and_then(|kind| kind.logged).map(|logged| logged.calls), csv(41, "calls");
+    "share",
+        "their share of the time of all statements of the log, 0 to 1; of all calls, if the log has no times",
+        it.kind.and_then(|kind| kind.logged).map(|logged| logged.share), csv(41, "share");
+    "plan_changed",
+        "whether a statement has another plan than in the base; null if the plans were not compared",
+        it.plan_changed, csv(41, "plan_changed");
+    "answers_differ",
+        "whether an answer differs from that of the base, apart from warnings; null if the answers were not compared",
+        it.answers.as_ref().map(|it| it.differ), csv(41, "answers_differ");
+    "new_errors",
+        "with how many values the system refuses a statement that the base answers; null if the answers were not \
+         compared",
+        it.answers.as_ref().map(|it| it.errors), csv(41, "new_errors");
+    "new_warnings",
+        "with how many values it has warnings that the base does not have; null if the answers were not compared",
+        it.answers.as_ref().map(|it| it.warnings), csv(41, "new_warnings");
+};
 
 struct CountedAnswers {
     differ: bool,

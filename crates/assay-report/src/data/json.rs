@@ -1,26 +1,19 @@
 //! JSON, schema 1. A figure that was never measured is null.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use assay_model::{
-    Artifact, AuditClass, AuditFinding, Examination, Host, Priority, Product, RealtimeAccess,
-    ShardRun, StudyRecord, System, TableForm, printable_json,
+    Artifact, AuditFinding, Examination, Host, Priority, Product, RealtimeAccess, ShardRun,
+    StudyEvent, StudyRecord, System, TableForm, printable_json,
 };
-use assay_verdict::{
-    GroupSummary, InstructionSets, Judgement, NodeSummary, SystemSummary, instruction_sets,
-    weighted_totals,
-};
+use assay_verdict::{InstructionSets, Judgement, NodeSummary, instruction_sets, weighted_totals};
 use serde::Serialize;
 
-use super::findings::{self, AnswerRow, ComparedRow, ConfigRow, MissingRow, RestoredRow};
+use super::cell::{CELL_COLUMNS, system_name};
+use super::field::{FileField, file_fields, json, json_rows};
 use super::number::Number;
-use super::row::{CellRow, SetupRow, system_name};
-use super::sections::{
-    self, CourseRow, CrossoverRow, GateRow, LineRow, RankingRow, SameRow, TotalRow, VersionStepRow,
-};
-use crate::view::caveats::detectable;
-use crate::view::findings::{Topic, same_systems};
-use crate::view::reasons;
+use super::value::JsonValue;
+use super::{findings, sections};
+use crate::sections::findings::{Topic, same_systems};
+use crate::sections::study::JudgedStudy;
 use crate::words::{rfc3339, source};
 
 /// Raised when the shape of any document changes incompatibly.
@@ -41,51 +34,41 @@ struct StudyJson<'a> {
     workload_version: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     workload: Option<&'a str>,
-    /// Systems that are the same despite different options.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    same_systems: Vec<SameRow<'a>>,
-    systems: Vec<SystemRow<'a>>,
-    audit: Vec<AuditRow<'a>>,
-    cells: Vec<CellRow<'a>>,
-    groups: Vec<GroupSummaryRow<'a>>,
-    /// Only for three or more systems.
+    same_systems: Vec<JsonValue>,
+    systems: JsonValue,
+    audit: JsonValue,
+    cells: JsonValue,
+    groups: JsonValue,
     #[serde(skip_serializing_if = "Option::is_none")]
-    ranking: Option<RankingRow<'a>>,
-    steps: Vec<VersionStepRow<'a>>,
-    lines: Vec<LineRow<'a>>,
-    crossovers: Vec<CrossoverRow<'a>>,
-    /// Costs of the events of mixes, from the tests that measure each kind alone.
+    ranking: Option<JsonValue>,
+    steps: JsonValue,
+    lines: JsonValue,
+    crossovers: JsonValue,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    totals: Vec<TotalRow<'a>>,
-    /// Only for studies with several client counts.
+    totals: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    seconds: Vec<CourseRow<'a>>,
+    seconds: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    gate: Option<GateRow<'a>>,
+    gate: Option<JsonValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    twin: Option<TwinRow<'a>>,
+    twin: Option<JsonValue>,
     /// The machines, if several measured shards of the study.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<NodeRow<'a>>,
-    /// Requested systems that take no part.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    missing: Vec<MissingRow<'a>>,
-    /// Options of config files that systems do not accept, or not permanently.
+    missing: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    config: Vec<ConfigRow<'a>>,
-    /// Number of statements that each system answers as the base does.
+    config: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    answers_compared: Vec<ComparedRow<'a>>,
-    /// Answers to a user's statements that differ from those of the base.
+    answers_compared: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    answers: Vec<AnswerRow<'a>>,
-    /// Messages of systems while a dump was restored.
+    answers: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    restored: Vec<RestoredRow<'a>>,
-    /// The CPU that valgrind emulated, if it counted instructions.
+    restored: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    valgrind_cpu: Option<ValgrindCpuRow<'a>>,
-    events: Vec<EventRow<'a>>,
+    valgrind_cpu: Option<JsonValue>,
+    events: JsonValue,
 }
 
 #[derive(Serialize)]
@@ -110,24 +93,19 @@ struct StudyRow<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     table_form: Option<&'a TableForm>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shard: Option<ShardRow<'a>>,
+    shard: Option<JsonValue>,
 }
 
 /// A shard and its last node.
-#[derive(Serialize)]
-struct ShardRow<'a> {
-    study: &'a str,
-    number: u32,
-    of: u32,
-    attempt: &'a str,
-    node: &'a str,
-}
-
-impl<'a> ShardRow<'a> {
-    fn new(shard: &'a ShardRun) -> Self {
-        let ShardRun { study, number, of, attempt, node, .. } = shard;
-        Self { study, number: *number, of: *of, attempt, node }
-    }
+fn shard(shard: &ShardRun) -> JsonValue {
+    let ShardRun { study, number, of, attempt, node, .. } = shard;
+    JsonValue::object([
+        ("study", study.as_str().into()),
+        ("number", (*number).into()),
+        ("of", (*of).into()),
+        ("attempt", attempt.as_str().into()),
+        ("node", node.as_str().into()),
+    ])
 }
 
 #[derive(Serialize)]
@@ -186,83 +164,23 @@ impl<'a> HostRow<'a> {
     }
 }
 
-#[derive(Serialize)]
-pub(crate) struct SystemRow<'a> {
-    name: &'a str,
-    /// Null for published results without it, like the engine.
-    product: Option<&'static str>,
-    version: &'a str,
-    /// Everything requested of the system. Null for published results.
-    spec: Option<String>,
-    engine: Option<&'static str>,
-    build: &'a str,
-    source: String,
-    /// Null for a server that was already running, because its files are unknown.
-    sha256: Option<&'a str>,
-    is_base: bool,
-    is_twin: bool,
-}
-
-#[derive(Serialize)]
-pub(crate) struct AuditRow<'a> {
-    setting: &'a str,
-    values: BTreeMap<&'a str, Option<&'a str>>,
-    class: AuditClass,
-    kind: Topic,
-    why: &'a str,
-}
-
-#[derive(Serialize)]
-struct GroupSummaryRow<'a> {
-    group: &'static str,
-    #[serde(flatten)]
-    setup: SetupRow,
-    system: &'a str,
-    n: u32,
-    bounded: u32,
-    min: Number,
-    max: Number,
-    avg: Number,
-    median: Number,
-    stddev: Number,
-    median_low: Number,
-    median_high: Number,
-    /// Explanation of the changes of its tests.
-    why: Option<String>,
-}
-
-/// The result of the base against itself. Present only with a twin.
-#[derive(Serialize)]
-struct TwinRow<'a> {
-    system: &'a str,
-    false_calls: u32,
-    cells: u32,
-    /// Smallest relative change that would be called in half of the tests, and in all.
-    detectable_median: Number,
-    detectable_max: Number,
-}
-
 /// CPU features hidden by valgrind, and those used by the code of each system, as far as names of functions show.
-#[derive(Serialize)]
-struct ValgrindCpuRow<'a> {
-    hidden: BTreeSet<&'a str>,
-    used: BTreeMap<&'a str, BTreeSet<&'static str>>,
+fn valgrind_cpu(record: &StudyRecord) -> Option<JsonValue> {
+    let InstructionSets { hidden, used } = instruction_sets(&record.counts)?;
+    let used = used
+        .into_iter()
+        .map(|(system, sets)| (system_name(record, system).to_owned(), sets.into_iter().collect()));
+    Some(JsonValue::object([
+        ("hidden", hidden.into_iter().collect()),
+        ("used", JsonValue::Named(used.collect())),
+    ]))
 }
 
-impl<'a> ValgrindCpuRow<'a> {
-    fn new(record: &'a StudyRecord) -> Option<Self> {
-        let InstructionSets { hidden, used } = instruction_sets(&record.counts)?;
-        let used = used.into_iter().map(|(system, sets)| (system_name(record, system), sets));
-        Some(Self { hidden, used: used.collect() })
-    }
-}
-
-#[derive(Serialize)]
-struct EventRow<'a> {
-    when: Option<String>,
-    system: Option<&'a str>,
-    what: String,
-}
+pub(super) const EVENTS: &[FileField<StudyEvent>] = file_fields! { |study, it: StudyEvent|
+    "when", "moment of something worth reporting that is no measurement, UTC", rfc3339(it.when_ms);
+    "system", "the system that it concerns", it.system.map(|it| system_name(study.record, it));
+    "what", "what happened", it.what.to_string();
+};
 
 fn priority(record: &StudyRecord) -> Option<&'static str> {
     let mut cells = record.study.cells.iter().map(|cell| cell.priority);
@@ -273,6 +191,8 @@ fn priority(record: &StudyRecord) -> Option<&'static str> {
 /// Schema 1, indented, with a final line feed.
 pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
     let (study, is_measured) = (&record.study, !record.is_reported());
+    let judged = &JudgedStudy::new(record, judgement);
+    let totals = weighted_totals(record, &judgement.cells);
     let document = StudyJson {
         study: StudyRow {
             id: &study.id,
@@ -287,41 +207,38 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             terms: study.terms.as_deref(),
             priority: priority(record),
             table_form: Some(&study.table_form).filter(|it| **it != TableForm::default()),
-            shard: record.shard().map(ShardRow::new),
+            shard: record.shard().map(shard),
         },
         host: HostRow::new(record.host()),
         workload_version: is_measured.then_some(study.workload_version),
         workload: study.workload(),
-        same_systems: sections::same(&record.systems, same_systems(record)),
-        systems: systems(&record.systems),
-        audit: audit(&record.systems, &record.audit),
-        cells: judgement.cells.iter().map(|judged| CellRow::new(record, judged)).collect(),
-        groups: judgement.groups.iter().map(|summary| group(record, judgement, summary)).collect(),
-        ranking: judgement.rankings.as_ref().map(|all| sections::ranking(record, all)),
-        steps: judgement.steps.iter().map(|step| sections::step(record, step)).collect(),
-        lines: judgement.lines.iter().map(|line| sections::line(record, line)).collect(),
-        crossovers: (judgement.crossovers.iter().map(|it| sections::crossover(record, it)))
-            .collect(),
-        totals: (weighted_totals(record, &judgement.cells).iter())
-            .map(|total| sections::total(record, total))
-            .collect(),
-        seconds: sections::courses(record, judgement),
-        gate: sections::gate(record, judgement),
-        twin: judgement.systems.iter().find_map(|summary| twin(record, judgement, summary)),
+        same_systems: sections::same_rows(&record.systems, same_systems(record)),
+        systems: system_rows(&record.systems),
+        audit: audit_rows(&record.systems, &record.audit),
+        cells: json_rows(CELL_COLUMNS, judged, &judgement.cells),
+        groups: json_rows(sections::GROUPS, judged, &judgement.groups),
+        ranking: sections::ranking(judged),
+        steps: json_rows(sections::STEPS, judged, &judgement.steps),
+        lines: json_rows(sections::LINES, judged, &judgement.lines),
+        crossovers: json_rows(sections::CROSSOVERS, judged, &judgement.crossovers),
+        totals: totals.iter().map(|total| json(sections::TOTALS, judged, total)).collect(),
+        seconds: sections::courses(judged),
+        gate: sections::gate(judged),
+        twin: sections::twin(judged),
         nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(NodeRow::new).collect(),
         missing: findings::missing(record),
         config: findings::config(record),
         answers_compared: findings::compared(record),
         answers: findings::answers(record),
         restored: findings::restored(record),
-        valgrind_cpu: ValgrindCpuRow::new(record),
-        events: events(record),
+        valgrind_cpu: valgrind_cpu(record),
+        events: json_rows(EVENTS, judged, &record.events),
     };
     versioned(&document)
 }
 
 /// A document after the version of its shape.
-pub(crate) fn versioned(document: impl Serialize) -> String {
+pub fn versioned(document: impl Serialize) -> String {
     text(Versioned { schema: SCHEMA, document })
 }
 
@@ -331,88 +248,39 @@ pub(crate) fn text(document: impl Serialize) -> String {
     printable_json(&text).into_owned() + "\n"
 }
 
-pub(crate) fn systems(systems: &[System]) -> Vec<SystemRow<'_>> {
-    systems
-        .iter()
-        .map(|system| SystemRow {
-            name: &system.name,
-            product: system.artifact.product().map(Product::word),
-            version: system.artifact.version(),
-            spec: (!matches!(system.artifact, Artifact::Reported(_)))
-                .then(|| system.spec.to_string()),
-            engine: system.artifact.product().map(|_| system.spec.engine.word()),
-            build: system.artifact.package_version(),
-            source: source(system),
-            sha256: system.artifact.sha256(),
-            is_base: system.is_base,
-            is_twin: system.is_twin,
-        })
-        .collect()
+pub fn system_rows(systems: &[System]) -> JsonValue {
+    let row = |system: &System| {
+        let artifact = &system.artifact;
+        let is_reported = matches!(artifact, Artifact::Reported(_));
+        JsonValue::object([
+            ("name", system.name.as_str().into()),
+            // Null for published results without it, like the engine.
+            ("product", artifact.product().map(Product::word).into()),
+            ("version", artifact.version().into()),
+            ("spec", (!is_reported).then(|| system.spec.to_string()).into()),
+            ("engine", artifact.product().map(|_| system.spec.engine.word()).into()),
+            ("build", artifact.package_version().into()),
+            ("source", source(system).into()),
+            // Null for a server that was already running, because its files are unknown.
+            ("sha256", artifact.sha256().into()),
+            ("is_base", system.is_base.into()),
+            ("is_twin", system.is_twin.into()),
+        ])
+    };
+    systems.iter().map(row).collect()
 }
 
-pub(crate) fn audit<'a>(systems: &'a [System], findings: &'a [AuditFinding]) -> Vec<AuditRow<'a>> {
-    findings
-        .iter()
-        .map(|finding| AuditRow {
-            setting: &finding.setting,
-            values: systems
-                .iter()
-                .zip(&finding.values)
-                .map(|(system, value)| (system.name.as_str(), value.as_deref()))
-                .collect(),
-            class: finding.class,
-            kind: Topic::of(finding),
-            why: &finding.why,
-        })
-        .collect()
-}
-
-fn group<'a>(
-    record: &'a StudyRecord,
-    judgement: &Judgement,
-    summary: &GroupSummary,
-) -> GroupSummaryRow<'a> {
-    GroupSummaryRow {
-        group: summary.group.word.as_str(),
-        setup: SetupRow::new(record, summary.setup),
-        system: system_name(record, summary.system),
-        n: summary.n,
-        bounded: summary.bounded,
-        min: summary.min.into(),
-        max: summary.max.into(),
-        avg: summary.avg.into(),
-        median: summary.median.into(),
-        stddev: Number(summary.stddev),
-        median_low: Number(summary.median_interval.map(|interval| interval.low)),
-        median_high: Number(summary.median_interval.map(|interval| interval.high)),
-        why: reasons::of_group(&judgement.cells, summary),
-    }
-}
-
-fn twin<'a>(
-    record: &'a StudyRecord,
-    judgement: &Judgement,
-    summary: &SystemSummary,
-) -> Option<TwinRow<'a>> {
-    let detectable = detectable(judgement, &[summary.system]);
-    let is_twin = record.systems.get(summary.system).is_some_and(|system| system.is_twin);
-    is_twin.then(|| TwinRow {
-        system: system_name(record, summary.system),
-        false_calls: summary.slower + summary.faster,
-        cells: summary.cells(),
-        detectable_median: Number(detectable.map(|(half, _)| half)),
-        detectable_max: Number(detectable.map(|(_, all)| all)),
-    })
-}
-
-fn events(record: &StudyRecord) -> Vec<EventRow<'_>> {
-    record
-        .events
-        .iter()
-        .map(|event| EventRow {
-            when: rfc3339(event.when_ms),
-            system: event.system.map(|system| system_name(record, system)),
-            what: event.what.to_string(),
-        })
-        .collect()
+pub fn audit_rows(systems: &[System], findings: &[AuditFinding]) -> JsonValue {
+    let row = |finding: &AuditFinding| {
+        let values = systems.iter().zip(&finding.values);
+        let values = values.map(|(it, value)| (it.name.clone(), value.as_deref().into()));
+        JsonValue::object([
+            ("setting", finding.setting.as_str().into()),
+            ("values", JsonValue::Named(values.collect())),
+            ("class", findings::word(finding.class)),
+            ("kind", findings::word(Topic::of(finding))),
+            ("why", finding.why.as_str().into()),
+        ])
+    };
+    findings.iter().map(row).collect()
 }

@@ -7,7 +7,7 @@ use crate::number::Digits;
 
 /// A finite number, or null. Whole numbers stay exact.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Number(pub(crate) Option<f64>);
+pub struct Number(pub Option<f64>);
 
 impl From<f64> for Number {
     fn from(value: f64) -> Self {
@@ -26,17 +26,9 @@ impl Serialize for Number {
     }
 }
 
-/// Values by name, in this order.
-pub(crate) struct Named<T>(pub(crate) Vec<(&'static str, T)>);
-
-impl<T: Serialize> Serialize for Named<T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
-    }
-}
-
+/// A value with the ends of its interval.
 #[derive(Serialize)]
-pub(crate) struct Interval {
+pub struct Interval {
     value: Number,
     low: Number,
     high: Number,

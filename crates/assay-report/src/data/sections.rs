@@ -1,374 +1,277 @@
-//! The parts of the JSON besides its cells: courses by second, the gate, the ranking, equal systems, steps, lines of
-//! versions, crossovers and totals.
+//! The parts of the JSON besides its cells: groups, the ranking, steps, lines of versions, crossovers, totals, courses
+//! by second, the gate and the twin.
 
-use assay_model::{CellId, SameBecause, SameOption, SameSystems, StudyRecord, System};
+use assay_model::{CellId, SameOption, SameReason, SameSystems, System};
 use assay_verdict::{
-    ActiveSecond, CellJudgement, Crossover, GateCell, GateVerdict, Judgement, LineStep,
-    LineSummary, MainStep, RankedPair, Ranking, Rankings, VerdictDoubt, WeightedTotal,
-    active_seconds,
+    ActiveSecond, CellJudgement, Crossover, GateCell, GateVerdict, GroupSummary, LineStep,
+    LineSummary, MainStep, Ranking, SystemSummary, VerdictDoubt, WeightedTotal, active_seconds,
 };
-use serde::Serialize;
 
-use super::number::{Interval, Named, Number};
-use super::row::{SetupRow, latencies, system_name};
-use crate::view::gate::why;
-use crate::view::study::JudgedStudy;
+use super::cell::{CLIENTS, ROWS, TABLES, if_known, latencies, system_name};
+use super::field::{FileField, all_described, file_fields, json};
+use super::value::JsonValue;
+use crate::sections::caveats::detectable;
+use crate::sections::gate::why;
+use crate::sections::reasons;
+use crate::sections::study::JudgedStudy;
 
-#[derive(Serialize)]
-struct CellKey<'a> {
-    test: &'a str,
-    #[serde(flatten)]
-    setup: SetupRow,
+const SYSTEM: &str = "name of the system";
+
+pub(super) const GROUPS: &[FileField<GroupSummary>] = file_fields! { |study, it: GroupSummary|
+    "group", "name of the group", it.group.word.as_str();
+    "clients", CLIENTS, it.setup.clients;
+    "tables", TABLES, if_known(study, it.setup.tables);
+    "rows", ROWS, if_known(study, it.setup.rows);
+    "system", SYSTEM, system_name(study.record, it.system);
+    "n", "tests that have a relative QPS", it.n;
+    "bounded", "tests of which only a bound is known, which the other figures leave out", it.bounded;
+    "min", "smallest relative QPS", it.min;
+    "max", "largest relative QPS", it.max;
+    "avg", "mean relative QPS", it.avg;
+    "median", "median relative QPS", it.median;
+    "stddev", "sample standard deviation; null for a single test", it.stddev;
+    "median_low", "lower end of the 95% interval of the median; null with few blocks",
+        it.median_interval.map(|interval| interval.low);
+    "median_high", "upper end", it.median_interval.map(|interval| interval.high);
+    "why", "what the changes of its tests come from",
+        reasons::of_group(&study.judgement.cells, it);
+};
+
+/// Only for three or more systems. The overall ranking is null if no test has all of the ranked systems.
+pub(super) fn ranking(study: &JudgedStudy<'_>) -> Option<JsonValue> {
+    let rankings = study.judgement.rankings.as_ref()?;
+    let overall = rankings.overall.as_ref().map(|ranking| {
+        let mut fields: JsonFields =
+            vec![("tests", ranking.tests.into()), ("left_out", ranking.left_out.into())];
+        fields.extend(order(study, ranking));
+        JsonValue::Fields(fields)
+    });
+    let test = |ranking: &Ranking| {
+        let mut fields = cell_key(study, ranking.cell?);
+        fields.extend(order(study, ranking));
+        Some(JsonValue::Fields(fields))
+    };
+    let tests: JsonValue = rankings.tests.iter().filter_map(test).collect();
+    Some(JsonValue::object([("overall", overall.into()), ("tests", tests)]))
 }
 
-impl CellKey<'_> {
-    fn new(record: &StudyRecord, cell: CellId) -> Self {
-        Self { test: cell.test.name(), setup: SetupRow::new(record, cell.setup) }
+fn names(study: &JudgedStudy<'_>, systems: &[usize]) -> JsonValue {
+    systems.iter().map(|system| system_name(study.record, *system)).collect()
+}
+
+type JsonFields = Vec<(&'static str, JsonValue)>;
+
+fn cell_key(study: &JudgedStudy<'_>, cell: CellId) -> JsonFields {
+    vec![
+        ("test", cell.test.name().into()),
+        ("clients", cell.setup.clients.into()),
+        ("tables", if_known(study, cell.setup.tables)),
+        ("rows", if_known(study, cell.setup.rows)),
+    ]
+}
+
+/// The systems of a group, the fastest of which comes first, are indistinguishable. A pair has the lower system
+/// relative to the higher one, with its simultaneous interval.
+fn order(study: &JudgedStudy<'_>, ranking: &Ranking) -> [(&'static str, JsonValue); 4] {
+    let name = |system: usize| system_name(study.record, system);
+    let systems = ranking.systems().map(|system| {
+        JsonValue::object([("system", name(system).into()), ("rank", ranking.rank(system).into())])
+    });
+    let pairs = ranking.pairs.iter().map(|pair| {
+        JsonValue::object([
+            ("system", name(pair.below).into()),
+            ("than", name(pair.above).into()),
+            ("ratio", pair.ratio.into()),
+            ("verdict", pair.verdict.word().into()),
+        ])
+    });
+    [
+        ("groups", ranking.groups.iter().map(|group| names(study, group)).collect()),
+        ("systems", systems.collect()),
+        ("pairs", pairs.collect()),
+        ("unranked", names(study, &ranking.unranked)),
+    ]
+}
+
+/// A version against the one before it, in one cell.
+pub(super) const STEPS: &[FileField<LineStep>] = file_fields! { |study, it: LineStep|
+    "test", "test of a step from one version to the next", it.cell.test.name();
+    "clients", CLIENTS, it.cell.setup.clients;
+    "tables", TABLES, if_known(study, it.cell.setup.tables);
+    "rows", ROWS, if_known(study, it.cell.setup.rows);
+    "from", "the earlier version", system_name(study.record, it.from);
+    "to", "the later version", system_name(study.record, it.to);
+    "ratio", "QPS of the later version divided by that of the earlier one, an interval", it.ratio;
+    "verdict", "verdict on it", it.verdict.word();
+    "beyond_threshold", "confidence that the change exceeds the threshold, 0 to 1", it.beyond_threshold;
+    "is_change", "whether reports name it as a place of change", it.is_change;
+};
+
+/// Three or more versions in one cell, the last against the first.
+pub(super) const LINES: &[FileField<LineSummary>] = file_fields! { |study, it: LineSummary|
+    "test", "test of a line of versions", it.cell.test.name();
+    "clients", CLIENTS, it.cell.setup.clients;
+    "tables", TABLES, if_known(study, it.cell.setup.tables);
+    "rows", ROWS, if_known(study, it.cell.setup.rows);
+    "systems", "", names(study, &it.systems),
+        below(|| all_described(&[("[]", "the versions, in their order")]));
+    "ratio", "the last version divided by the first, an interval", it.ratio;
+    "verdict", "verdict on it", it.verdict.word();
+    "main_step", "", it.main.map(|main| main_step(study, main)), below(|| all_described(MAIN_STEP));
+};
+
+const MAIN_STEP: &[(&str, &str)] = &[
+    ("from", "the step with the largest part in the change: from this version"),
+    ("to", "to this version"),
+    ("share", "its share of the whole change"),
+    ("confidence", "confidence that it is the largest step"),
+];
+
+fn main_step(study: &JudgedStudy<'_>, main: MainStep) -> JsonValue {
+    JsonValue::object([
+        ("from", system_name(study.record, main.from).into()),
+        ("to", system_name(study.record, main.to).into()),
+        ("share", main.share.into()),
+        ("confidence", main.confidence.into()),
+    ])
+}
+
+/// The client counts between which a system changes from faster to slower, or back. The verdict above is the opposite
+/// of the one below.
+pub(super) const CROSSOVERS: &[FileField<Crossover>] = file_fields! { |study, it: Crossover|
+    "test", "test in which one system overtakes another as clients are added", it.few.test.name();
+    "tables", TABLES, if_known(study, it.few.setup.tables);
+    "rows", ROWS, if_known(study, it.few.setup.rows);
+    "system", SYSTEM, system_name(study.record, it.system);
+    "clients_below", "the client count below the crossover", it.few.setup.clients;
+    "verdict_below", "the verdict there", it.verdict.word();
+    "clients_above", "the client count above it", it.many.setup.clients;
+    "clients", "where both are equally fast, an interval", it.clients;
+};
+
+/// Costs of the events of a mix in a system, from the tests that measure each kind alone.
+pub(super) const TOTALS: &[FileField<WeightedTotal>] = file_fields! { |study, it: WeightedTotal|
+    "test", "mix of a workload file whose parts were measured alone too; `totals` is present only then",
+        it.mix.test.name();
+    "clients", CLIENTS, it.mix.setup.clients;
+    "tables", TABLES, if_known(study, it.mix.setup.tables);
+    "rows", ROWS, if_known(study, it.mix.setup.rows);
+    "system", SYSTEM, system_name(study.record, it.system);
+    "time",
+        "time of its events, from the tests that measure each kind of them alone, divided by the time in the base: an \
+         interval",
+        it.time;
+    "measured", "kinds of events that were measured alone in both", it.measured;
+    "kinds", "all kinds of events", it.kinds;
+};
+
+/// The result of the base against itself.
+pub(super) const TWIN: &[FileField<SystemSummary>] = file_fields! { |study, it: SystemSummary|
+    "system", "name of the twin", system_name(study.record, it.system);
+    "false_calls", "changes called between the base and its twin", it.slower + it.faster;
+    "cells", "tests of the twin", it.cells();
+    "detectable_median", "change that would be called in half of the tests",
+        detectable(study.judgement, &[it.system]).map(|(half, _)| half);
+    "detectable_max", "change that would be called in all of them",
+        detectable(study.judgement, &[it.system]).map(|(_, all)| all);
+};
+
+pub(super) fn twin(study: &JudgedStudy<'_>) -> Option<JsonValue> {
+    let twin = study.judgement.systems.iter().find(|it| study.is_twin(it.system))?;
+    Some(json(TWIN, study, twin))
+}
+
+/// The rates of each system in each cell, second by second. Only for studies with several client counts.
+pub(super) fn courses(study: &JudgedStudy<'_>) -> Vec<JsonValue> {
+    let (record, setups) = (study.record, &study.record.study.setups);
+    if setups.iter().all(|setup| setup.clients == setups[0].clients) {
+        return Vec::new();
     }
+    let course = |judged: &CellJudgement| {
+        let seconds = active_seconds(record, judged.cell, judged.system, judged.is_disturbed);
+        let mut fields = cell_key(study, judged.cell);
+        fields.push(("system", system_name(record, judged.system).into()));
+        fields.push(("seconds", seconds.iter().map(second).collect()));
+        JsonValue::Fields(fields)
+    };
+    study.judgement.cells.iter().map(course).collect()
 }
 
-/// The rates of a system in a cell, second by second.
-#[derive(Serialize)]
-pub(super) struct CourseRow<'a> {
-    #[serde(flatten)]
-    cell: CellKey<'a>,
-    system: &'a str,
-    seconds: Vec<SecondRow>,
-}
-
-#[derive(Serialize)]
-struct SecondRow {
-    /// Duration, seconds.
-    s: Number,
-    tps: Number,
-    qps: Number,
-    latency_us: Option<Named<Number>>,
-}
-
-/// Only for studies with several client counts.
-pub(super) fn courses<'a>(record: &'a StudyRecord, judgement: &Judgement) -> Vec<CourseRow<'a>> {
-    let setups = &record.study.setups;
-    let several = setups.iter().any(|setup| setup.clients != setups[0].clients);
-    let cells = judgement.cells.iter().filter(|_| several);
-    cells.map(|judged| course(record, judged)).collect()
-}
-
-fn course<'a>(record: &'a StudyRecord, judged: &CellJudgement) -> CourseRow<'a> {
-    let seconds = active_seconds(record, judged.cell, judged.system, judged.is_disturbed);
-    CourseRow {
-        cell: CellKey::new(record, judged.cell),
-        system: system_name(record, judged.system),
-        seconds: seconds.iter().map(second).collect(),
-    }
-}
-
-fn second(second: &ActiveSecond) -> SecondRow {
-    SecondRow {
-        s: second.seconds.into(),
-        tps: (second.events as f64 / second.seconds).into(),
-        qps: (second.queries as f64 / second.seconds).into(),
-        latency_us: second.latency.as_ref().map(latencies),
-    }
-}
-
-#[derive(Serialize)]
-pub(super) struct GateRow<'a> {
-    verdict: &'static str,
-    allow_undecided: bool,
-    passed: usize,
-    exceeded: usize,
-    undecided: usize,
-    failed: usize,
-    cells: Vec<GateCellRow<'a>>,
-}
-
-/// One system in one cell. Its bounds are those of the sequential look, not the 95% interval of the cell.
-#[derive(Serialize)]
-struct GateCellRow<'a> {
-    #[serde(flatten)]
-    cell: CellKey<'a>,
-    system: &'a str,
-    /// Largest slowdown that passes; absent if instructions are limited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_slowdown: Option<Number>,
-    rqps: Option<Interval>,
-    /// Most additional instructions that pass, and instructions relative to the base; absent if QPS is limited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_more: Option<Number>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    instructions: Option<Interval>,
-    verdict: &'static str,
-    /// Multiple of the measuring time that would decide it if the estimate is right.
-    needs_times: Number,
-    why: Option<String>,
+fn second(second: &ActiveSecond) -> JsonValue {
+    JsonValue::object([
+        // Duration, seconds.
+        ("s", second.seconds.into()),
+        ("tps", (second.events as f64 / second.seconds).into()),
+        ("qps", (second.queries as f64 / second.seconds).into()),
+        ("latency_us", second.latency.as_ref().map(latencies).into()),
+    ])
 }
 
 /// `None` if the study is not a gate.
-pub(super) fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Option<GateRow<'a>> {
-    let (gate, limits) = (judgement.gate.as_ref()?, record.study.gate.as_ref()?);
-    let study = JudgedStudy::new(record, judgement);
-    Some(GateRow {
-        verdict: gate.verdict().word(),
-        allow_undecided: limits.allow_undecided,
-        passed: gate.count(GateVerdict::Passed),
-        exceeded: gate.count(GateVerdict::Exceeded),
-        undecided: gate.count(GateVerdict::Undecided),
-        failed: gate.count(GateVerdict::Failed),
-        cells: gate.cells.iter().map(|cell| gate_cell(record, &study, cell)).collect(),
-    })
+pub(super) fn gate(study: &JudgedStudy<'_>) -> Option<JsonValue> {
+    let (gate, limits) = (study.judgement.gate.as_ref()?, study.record.study.gate.as_ref()?);
+    Some(JsonValue::object([
+        ("verdict", gate.verdict().word().into()),
+        ("allow_undecided", limits.allow_undecided.into()),
+        ("passed", gate.count(GateVerdict::Passed).into()),
+        ("exceeded", gate.count(GateVerdict::Exceeded).into()),
+        ("undecided", gate.count(GateVerdict::Undecided).into()),
+        ("failed", gate.count(GateVerdict::Failed).into()),
+        ("cells", gate.cells.iter().map(|cell| gate_cell(study, cell)).collect()),
+    ]))
 }
 
-fn gate_cell<'a>(
-    record: &'a StudyRecord,
-    study: &JudgedStudy,
-    cell: &'a GateCell,
-) -> GateCellRow<'a> {
+/// One system in one cell, with its limit: a slowdown or additional instructions. Its bounds are those of the
+/// sequential look, not the 95% interval of the cell. `needs_times` is the multiple of the measuring time that would
+/// decide it if the estimate is right.
+fn gate_cell(study: &JudgedStudy<'_>, cell: &GateCell) -> JsonValue {
+    let limit = |is_it: bool, value: JsonValue| if is_it { value } else { JsonValue::Absent };
     let is_counted = study.counts_only();
-    GateCellRow {
-        cell: CellKey::new(record, cell.cell),
-        system: system_name(record, cell.system),
-        max_slowdown: (!is_counted).then(|| cell.margin.into()),
-        rqps: cell.ratio.filter(|_| !is_counted).map(Into::into),
-        max_more: is_counted.then(|| cell.margin.into()),
-        instructions: cell.ratio.filter(|_| is_counted).map(Into::into),
-        verdict: cell.verdict.word(),
-        needs_times: Number(match cell.doubt {
-            Some(VerdictDoubt::Wide { times, .. }) => Some(times),
-            _ => None,
-        }),
-        why: why(study, cell),
-    }
-}
-
-/// Only for three or more systems.
-#[derive(Serialize)]
-pub(super) struct RankingRow<'a> {
-    /// Over all tests; null if no test has all of the ranked systems.
-    overall: Option<OverallRow<'a>>,
-    tests: Vec<RankedTestRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct OverallRow<'a> {
-    tests: u32,
-    left_out: u32,
-    #[serde(flatten)]
-    order: OrderRow<'a>,
-}
-
-#[derive(Serialize)]
-struct RankedTestRow<'a> {
-    #[serde(flatten)]
-    cell: CellKey<'a>,
-    #[serde(flatten)]
-    order: OrderRow<'a>,
-}
-
-#[derive(Serialize)]
-struct OrderRow<'a> {
-    /// Fastest group first. The systems of a group are indistinguishable.
-    groups: Vec<Vec<&'a str>>,
-    systems: Vec<RankedSystemRow<'a>>,
-    pairs: Vec<RankedPairRow<'a>>,
-    unranked: Vec<&'a str>,
-}
-
-#[derive(Serialize)]
-struct RankedSystemRow<'a> {
-    system: &'a str,
-    rank: u32,
-}
-
-/// Two systems, the lower one relative to the higher one.
-#[derive(Serialize)]
-struct RankedPairRow<'a> {
-    system: &'a str,
-    than: &'a str,
-    /// QPS of `system` divided by that of `than`, with its simultaneous interval.
-    ratio: Interval,
-    verdict: &'static str,
-}
-
-pub(super) fn ranking<'a>(record: &'a StudyRecord, rankings: &Rankings) -> RankingRow<'a> {
-    let test = |ranking: &Ranking| {
-        let cell = CellKey::new(record, ranking.cell?);
-        Some(RankedTestRow { cell, order: order(record, ranking) })
+    let needs_times = match cell.doubt {
+        Some(VerdictDoubt::Wide { times, .. }) => Some(times),
+        _ => None,
     };
-    let overall = |ranking: &Ranking| OverallRow {
-        tests: ranking.tests,
-        left_out: ranking.left_out,
-        order: order(record, ranking),
-    };
-    RankingRow {
-        overall: rankings.overall.as_ref().map(overall),
-        tests: rankings.tests.iter().filter_map(test).collect(),
-    }
-}
-
-fn order<'a>(record: &'a StudyRecord, ranking: &Ranking) -> OrderRow<'a> {
-    let name = |system: usize| system_name(record, system);
-    let names = |systems: &[usize]| systems.iter().map(|&system| name(system)).collect();
-    let pair = |pair: &RankedPair| RankedPairRow {
-        system: name(pair.below),
-        than: name(pair.above),
-        ratio: pair.ratio.into(),
-        verdict: pair.verdict.word(),
-    };
-    let system =
-        |system: usize| RankedSystemRow { system: name(system), rank: ranking.rank(system) };
-    OrderRow {
-        groups: ranking.groups.iter().map(|group| names(group)).collect(),
-        systems: ranking.systems().map(system).collect(),
-        pairs: ranking.pairs.iter().map(pair).collect(),
-        unranked: names(&ranking.unranked),
-    }
+    let mut fields = cell_key(study, cell.cell);
+    fields.extend([
+        ("system", system_name(study.record, cell.system).into()),
+        ("max_slowdown", limit(!is_counted, cell.margin.into())),
+        ("rqps", cell.ratio.filter(|_| !is_counted).into()),
+        ("max_more", limit(is_counted, cell.margin.into())),
+        ("instructions", limit(is_counted && cell.ratio.is_some(), cell.ratio.into())),
+        ("verdict", cell.verdict.word().into()),
+        ("needs_times", needs_times.into()),
+        ("why", why(study, cell).into()),
+    ]);
+    JsonValue::Fields(fields)
 }
 
 /// Systems that are the same despite different options.
-#[derive(Serialize)]
-pub(crate) struct SameRow<'a> {
-    systems: [&'a str; 2],
-    options: Vec<SameOptionRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct SameOptionRow<'a> {
-    setting: &'a str,
-    value: &'a str,
-    /// `terms`, `default`, `spelling` or `no-effect`.
-    because: &'static str,
-    why: Option<&'a str>,
-}
-
-pub(crate) fn same<'a>(
-    systems: &'a [System],
+pub fn same_rows<'a>(
+    systems: &[System],
     same: impl Iterator<Item = (usize, &'a SameSystems)>,
-) -> Vec<SameRow<'a>> {
+) -> Vec<JsonValue> {
     // A ledger may come from anyone.
     let name = |index: usize| systems.get(index).map_or("?", |system| system.name.as_str());
-    same.map(|(system, same)| SameRow {
-        systems: [same.other, system].map(name),
-        options: same.options.iter().map(same_option).collect(),
+    same.map(|(system, same)| {
+        JsonValue::object([
+            ("systems", [same.other, system].map(name).into_iter().collect()),
+            ("options", same.options.iter().map(same_option).collect()),
+        ])
     })
     .collect()
 }
 
-fn same_option(option: &SameOption) -> SameOptionRow<'_> {
+fn same_option(option: &SameOption) -> JsonValue {
     let (because, why) = match &option.because {
-        SameBecause::Terms => ("terms", None),
-        SameBecause::Default => ("default", None),
-        SameBecause::Spelling => ("spelling", None),
-        SameBecause::NoEffect(why) => ("no-effect", Some(why.as_str())),
+        SameReason::Terms => ("terms", None),
+        SameReason::Default => ("default", None),
+        SameReason::Spelling => ("spelling", None),
+        SameReason::NoEffect(why) => ("no-effect", Some(why.as_str())),
     };
-    SameOptionRow { setting: &option.setting, value: &option.value, because, why }
-}
-
-/// A version against the one before it, in one cell.
-#[derive(Serialize)]
-pub(super) struct VersionStepRow<'a> {
-    #[serde(flatten)]
-    cell: CellKey<'a>,
-    from: &'a str,
-    to: &'a str,
-    /// QPS of `to` divided by that of `from`.
-    ratio: Option<Interval>,
-    verdict: &'static str,
-    beyond_threshold: Number,
-    is_change: bool,
-}
-
-pub(super) fn step<'a>(record: &'a StudyRecord, step: &LineStep) -> VersionStepRow<'a> {
-    VersionStepRow {
-        cell: CellKey::new(record, step.cell),
-        from: system_name(record, step.from),
-        to: system_name(record, step.to),
-        ratio: step.ratio.map(Into::into),
-        verdict: step.verdict.word(),
-        beyond_threshold: Number(step.beyond_threshold),
-        is_change: step.is_change,
-    }
-}
-
-/// Three or more versions in one cell, the last against the first.
-#[derive(Serialize)]
-pub(super) struct LineRow<'a> {
-    #[serde(flatten)]
-    cell: CellKey<'a>,
-    systems: Vec<&'a str>,
-    ratio: Option<Interval>,
-    verdict: &'static str,
-    main_step: Option<MainStepRow<'a>>,
-}
-
-/// The step that changed most in the direction of the whole change.
-#[derive(Serialize)]
-struct MainStepRow<'a> {
-    from: &'a str,
-    to: &'a str,
-    share: Number,
-    confidence: Number,
-}
-
-pub(super) fn line<'a>(record: &'a StudyRecord, line: &LineSummary) -> LineRow<'a> {
-    let main_step = |main: MainStep| MainStepRow {
-        from: system_name(record, main.from),
-        to: system_name(record, main.to),
-        share: main.share.into(),
-        confidence: main.confidence.into(),
-    };
-    LineRow {
-        cell: CellKey::new(record, line.cell),
-        systems: line.systems.iter().map(|&system| system_name(record, system)).collect(),
-        ratio: line.ratio.map(Into::into),
-        verdict: line.verdict.word(),
-        main_step: line.main.map(main_step),
-    }
-}
-
-/// The client counts between which a system changes from faster to slower, or back.
-#[derive(Serialize)]
-pub(super) struct CrossoverRow<'a> {
-    test: &'a str,
-    tables: Option<u32>,
-    rows: Option<u32>,
-    system: &'a str,
-    /// The measured count below the crossover, and the verdict there. Above, the verdict is the opposite.
-    clients_below: u32,
-    verdict_below: &'static str,
-    clients_above: u32,
-    /// The count at which the system is as fast as the base.
-    clients: Interval,
-}
-
-pub(super) fn crossover<'a>(record: &'a StudyRecord, crossover: &Crossover) -> CrossoverRow<'a> {
-    let Crossover { few, many, .. } = crossover;
-    let SetupRow { tables, rows, .. } = SetupRow::new(record, few.setup);
-    CrossoverRow {
-        test: few.test.name(),
-        tables,
-        rows,
-        system: system_name(record, crossover.system),
-        clients_below: few.setup.clients,
-        verdict_below: crossover.verdict.word(),
-        clients_above: many.setup.clients,
-        clients: crossover.clients.into(),
-    }
-}
-
-/// Costs of the events of a mix in a system, from the tests that measure each kind alone.
-#[derive(Serialize)]
-pub(super) struct TotalRow<'a> {
-    #[serde(flatten)]
-    mix: CellKey<'a>,
-    system: &'a str,
-    /// Time in the system, divided by the time in the base.
-    time: Interval,
-    measured: usize,
-    kinds: usize,
-}
-
-pub(super) fn total<'a>(record: &'a StudyRecord, total: &WeightedTotal) -> TotalRow<'a> {
-    let WeightedTotal { mix, system, time, measured, kinds } = *total;
-    let system = system_name(record, system);
-    TotalRow { mix: CellKey::new(record, mix), system, time: time.into(), measured, kinds }
+    JsonValue::object([
+        ("setting", option.setting.as_str().into()),
+        ("value", option.value.as_str().into()),
+        ("because", because.into()),
+        ("why", why.into()),
+    ])
 }

@@ -9,9 +9,12 @@ use assay_model::{Estimate, StudyRecord};
 use assay_verdict::Judgement;
 use serde::Serialize;
 
-use super::feed::{Feed, FeedCell, FeedRender, FeedText, cells, finite, value};
+use super::feed::{
+    FEED_FIGURES, Feed, FeedCell, FeedFigure, FeedRender, FeedText, cells, finite, value,
+};
 use crate::data::json;
 use crate::data::number::Number;
+use crate::sections::study::JudgedStudy;
 
 pub(super) static FEED: Feed = Feed {
     word: "bmf",
@@ -37,7 +40,7 @@ struct BencherMetric {
 
 fn render(record: &StudyRecord, judgement: &Judgement) -> FeedText {
     let (mut benchmarks, mut left_out) = (BTreeMap::new(), Vec::new());
-    for cell in cells(record, judgement) {
+    for cell in cells(&JudgedStudy::new(record, judgement)) {
         let (name, measures) = (cell.path(), measures(&cell));
         if measures.is_empty() {
             left_out.push(cell.left_out());
@@ -53,23 +56,15 @@ fn render(record: &StudyRecord, judgement: &Judgement) -> FeedText {
 }
 
 fn measures(cell: &FeedCell<'_>) -> BTreeMap<&'static str, BencherMetric> {
-    let ratios = [
-        ("throughput", cell.qps()),
-        ("relative-throughput-ratio", cell.rqps()),
-        ("server-cpu-ratio", cell.cpu_ratio()),
-    ];
-    let latency = cell.latency();
-    let nanoseconds = |us: Option<f64>| us.map(|us| Estimate::without_interval(us * 1e3));
-    let latencies = [
-        ("latency", latency.and_then(|it| it.mean)),
-        ("latency-p50-ns", latency.and_then(|it| it.p50)),
-        ("latency-p95-ns", latency.and_then(|it| it.p95)),
-        ("latency-p99-ns", latency.and_then(|it| it.p99)),
-        ("latency-max-ns", latency.and_then(|it| it.max)),
-    ];
-    let latencies = latencies.map(|(name, us)| (name, nanoseconds(us)));
-    let all = ratios.into_iter().chain(latencies);
-    all.filter_map(|(name, estimate)| Some((name, BencherMetric::new(estimate?)?))).collect()
+    let measure = |figure: &FeedFigure| {
+        let estimate = cell.estimate(figure)?;
+        let estimate = match figure.is_time() {
+            true => Estimate::without_interval(estimate.value * 1e3),
+            false => estimate,
+        };
+        Some((figure.bencher, BencherMetric::new(estimate)?))
+    };
+    FEED_FIGURES.iter().filter(|it| !it.bencher.is_empty()).filter_map(measure).collect()
 }
 
 impl BencherMetric {

@@ -4,10 +4,11 @@ use assay_model::{Estimate, StudyRecord, printable};
 use assay_verdict::Judgement;
 use serde::Serialize;
 
-use super::feed::{Feed, FeedCell, FeedRender, FeedText, cells, finite, value};
+use super::feed::{Feed, FeedCell, FeedRender, FeedText, QPS, RQPS, cells, finite, value};
 use crate::data::json;
 use crate::data::number::Number;
 use crate::number::Digits;
+use crate::sections::study::JudgedStudy;
 use crate::words::rfc3339;
 
 pub(super) static FEED: Feed = Feed {
@@ -33,11 +34,10 @@ struct BenchmarkEntry {
 
 fn render(record: &StudyRecord, judgement: &Judgement) -> FeedText {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
-    for cell in cells(record, judgement) {
+    for cell in cells(&JudgedStudy::new(record, judgement)) {
         let before = entries.len();
-        let figures = [("qps", "ops/s", cell.qps()), ("rqps", "ratio", cell.rqps())];
-        for (figure, unit, estimate) in figures {
-            entries.extend(entry(&cell, figure, unit, estimate));
+        for (figure, unit) in [(QPS, "ops/s"), (RQPS, "ratio")] {
+            entries.extend(entry(&cell, figure.place, unit, cell.estimate(&figure)));
         }
         if entries.len() == before {
             left_out.push(cell.left_out());
@@ -73,14 +73,15 @@ fn extra(cell: &FeedCell<'_>) -> String {
         Some(why) => format!("verdict: {} ({why})", verdict.word()),
         None => format!("verdict: {}", verdict.word()),
     });
-    let base = cell.record.systems.iter().find(|it| it.is_base).filter(|_| !cell.system.is_base);
+    let record = cell.study.record;
+    let base = record.systems.iter().find(|it| it.is_base).filter(|_| !cell.system.is_base);
     let base = base.map(|it| format!("base: {} {}", it.name, it.artifact.version()));
     let lines = [
         verdict,
         Some(format!("version: {}", cell.system.artifact.version())),
         base,
-        Some(format!("study: {}", cell.record.study.id)),
-        cell.record.began_ms().and_then(rfc3339).map(|it| format!("started: {it}")),
+        Some(format!("study: {}", record.study.id)),
+        record.began_ms().and_then(rfc3339).map(|it| format!("started: {it}")),
     ];
     let lines = lines.into_iter().flatten().map(|line| printable(&line).into_owned());
     lines.collect::<Vec<_>>().join("\n")

@@ -7,10 +7,13 @@
 use std::fmt::Write as _;
 
 use assay_model::{Estimate, Product, StudyRecord, Verdict, printable};
-use assay_verdict::{Judgement, Latency};
+use assay_verdict::Judgement;
 
-use super::feed::{Feed, FeedCell, FeedRender, FeedText, cells, finite, value};
+use super::feed::{
+    FEED_FIGURES, Feed, FeedCell, FeedFigure, FeedRender, FeedText, QPS, RQPS, cells, finite, value,
+};
 use crate::number::Digits;
+use crate::sections::study::JudgedStudy;
 
 pub(super) static FEED: Feed = Feed {
     word: "openmetrics",
@@ -35,16 +38,6 @@ const VERDICTS: [Verdict; 6] = [
 type EstimatePart = fn(Estimate) -> Option<f64>;
 
 type Label<'a> = (&'static str, &'a str);
-
-type LatencyPart = fn(&Latency) -> Option<f64>;
-
-const LATENCIES: [(&str, &str, LatencyPart); 5] = [
-    ("latency_mean", "Mean latency of events", |latency| latency.mean),
-    ("latency_p50", "Median latency of events", |latency| latency.p50),
-    ("latency_p95", "95th percentile of the latency of events", |latency| latency.p95),
-    ("latency_p99", "99th percentile of the latency of events", |latency| latency.p99),
-    ("latency_max", "Largest latency of events", |latency| latency.max),
-];
 
 /// A cell and system with labels that identify them in every study.
 struct Identity<'a> {
@@ -115,13 +108,10 @@ impl Families {
     }
 
     /// Three families: the value and both ends of its interval.
-    fn estimates(
-        &mut self,
-        [name, unit, about]: [&str; 3],
-        identities: &[Identity<'_>],
-        estimate: fn(&FeedCell<'_>) -> Option<Estimate>,
-    ) {
-        let of_cell = |part: EstimatePart| move |cell: &FeedCell<'_>| estimate(cell).and_then(part);
+    fn estimates(&mut self, figure: &FeedFigure, identities: &[Identity<'_>]) {
+        let [name, unit, about] = figure.metric;
+        let of_cell =
+            |part: EstimatePart| move |cell: &FeedCell<'_>| cell.estimate(figure).and_then(part);
         self.figures([name, unit, about], identities, of_cell(|all| value(Some(all))));
         let ends: [(&str, EstimatePart); 2] =
             [("lower", |all| finite(all.low)), ("upper", |all| finite(all.high))];
@@ -138,33 +128,26 @@ fn escaped(text: &str) -> String {
 }
 
 fn render(record: &StudyRecord, judgement: &Judgement) -> FeedText {
-    let cells = cells(record, judgement);
+    let judged = JudgedStudy::new(record, judgement);
+    let cells = cells(&judged);
     let identities: Vec<Identity<'_>> = cells.iter().map(Identity::new).collect();
     let mut text = Families::default();
     study(&mut text, record);
     systems(&mut text, record);
-    let throughput = ["throughput", "operations_per_second", "Operations per second"];
-    text.estimates(throughput, &identities, |cell| cell.qps());
-    let about = "Operations per second divided by those of the base";
-    text.estimates(["relative_throughput", "ratio", about], &identities, |cell| cell.rqps());
-    let about = "Server CPU time per operation divided by that of the base";
-    text.estimates(["server_cpu", "ratio", about], &identities, |cell| cell.cpu_ratio());
-    let seconds = |us: f64| us / 1e6;
-    for (name, about, figure) in LATENCIES {
-        let of_cell = |cell: &FeedCell<'_>| figure(&cell.latency()?).map(seconds);
-        text.figures([name, "seconds", about], &identities, of_cell);
+    for figure in FEED_FIGURES {
+        if figure.has_ends() {
+            text.estimates(figure, &identities);
+            continue;
+        }
+        let by = if figure.is_time() { 1e6 } else { 1.0 };
+        let of_cell = |cell: &FeedCell<'_>| Some(cell.estimate(figure)?.value / by);
+        text.figures(figure.metric, &identities, of_cell);
     }
-    let about = "CPU time per operation of the server's threads that serve connections";
-    text.figures(["operation_server_cpu", "seconds", about], &identities, |cell| {
-        cell.per_op()?.get("server_cpu_us").map(seconds)
-    });
-    let about = "Smallest relative change that 4 of 5 such studies would call";
-    let detectable = ["detectable_change", "ratio", about];
-    text.figures(detectable, &identities, |cell| cell.judged.detectable);
     verdicts(&mut text, &identities);
     text.0.push_str("# EOF\n");
-    let is_empty =
-        |cell: &&FeedCell<'_>| value(cell.qps()).is_none() && value(cell.rqps()).is_none();
+    let is_empty = |cell: &&FeedCell<'_>| {
+        [QPS, RQPS].iter().all(|figure| value(cell.estimate(figure)).is_none())
+    };
     let left_out = cells.iter().filter(is_empty).map(FeedCell::left_out).collect();
     FeedText { text: text.0, left_out }
 }

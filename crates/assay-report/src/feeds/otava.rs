@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{CellId, printable};
-use assay_verdict::{TrendLine, TrendPoint, comparable};
+use assay_verdict::{ComparableLine, ComparablePoint, comparable};
 
 use super::feed::{Feed, FeedRender, FeedStudy, FeedText, test_path};
 use crate::data::csv;
@@ -27,7 +27,7 @@ pub(super) static FEED: Feed = Feed {
 struct OtavaColumn<'a> {
     /// The number of the test keeps the order of the tests.
     key: (usize, String),
-    by_study: BTreeMap<&'a str, &'a TrendPoint>,
+    by_study: BTreeMap<&'a str, &'a ComparablePoint>,
 }
 
 struct OtavaHistory<'a> {
@@ -45,7 +45,7 @@ fn render(studies: &[FeedStudy<'_>], study: &str) -> FeedText {
 }
 
 /// Lines with a value of the study, with the number and the name of their test.
-fn lines(studies: &[FeedStudy<'_>], study: &str) -> Vec<(usize, String, TrendLine)> {
+fn lines(studies: &[FeedStudy<'_>], study: &str) -> Vec<(usize, String, ComparableLine)> {
     let measured: Vec<FeedStudy<'_>> =
         studies.iter().copied().filter(|(record, _)| !record.is_reported()).collect();
     let named = measured.iter().find(|(record, _)| record.study.id == study);
@@ -53,17 +53,17 @@ fn lines(studies: &[FeedStudy<'_>], study: &str) -> Vec<(usize, String, TrendLin
     let of_cell = |(number, id): (usize, CellId)| {
         let is_it = |cell: CellId| cell.test.name() == id.test.name() && cell.setup == id.setup;
         let found = comparable(&measured, |cell, _| is_it(cell));
-        let has_study = |line: &TrendLine| line.points.iter().any(|it| it.study == study);
+        let has_study = |line: &ComparableLine| line.points.iter().any(|it| it.study == study);
         let path = test_path(id.test.name(), id.setup);
         found.into_iter().filter(has_study).map(move |line| (number, path.clone(), line))
     };
     cells.iter().map(|it| it.id).enumerate().flat_map(of_cell).collect()
 }
 
-fn history(lines: &[(usize, String, TrendLine)]) -> OtavaHistory<'_> {
+fn history(lines: &[(usize, String, ComparableLine)]) -> OtavaHistory<'_> {
     let crowded = crowded(lines);
     let mut studies: BTreeSet<(i64, &str)> = BTreeSet::new();
-    let mut columns: BTreeMap<(usize, String), BTreeMap<&str, &TrendPoint>> = BTreeMap::new();
+    let mut columns: BTreeMap<(usize, String), BTreeMap<&str, &ComparablePoint>> = BTreeMap::new();
     for (number, path, line) in lines {
         for point in &line.points {
             let family = line.terms.family.as_str();
@@ -82,8 +82,8 @@ fn history(lines: &[(usize, String, TrendLine)]) -> OtavaHistory<'_> {
 
 /// Families with several systems in a study. Their columns are named by system, all others by family, which stays when
 /// a version changes.
-fn crowded(lines: &[(usize, String, TrendLine)]) -> BTreeSet<&str> {
-    let is_crowded = |line: &&TrendLine| {
+fn crowded(lines: &[(usize, String, ComparableLine)]) -> BTreeSet<&str> {
+    let is_crowded = |line: &&ComparableLine| {
         let mut studies = BTreeSet::new();
         !line.points.iter().all(|point| studies.insert(point.study.as_str()))
     };
@@ -140,7 +140,7 @@ impl OtavaHistory<'_> {
     }
 
     fn row(&self, ms: i64, study: &str) -> Vec<String> {
-        let points: Vec<&TrendPoint> = (self.columns.iter())
+        let points: Vec<&ComparablePoint> = (self.columns.iter())
             .filter_map(|column| column.by_study.get(study).copied())
             .collect();
         let mut versions: Vec<&str> = Vec::new();

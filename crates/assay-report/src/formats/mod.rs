@@ -4,7 +4,7 @@ mod grid;
 mod html;
 mod markdown;
 pub(crate) mod markup;
-pub(crate) mod text;
+mod text;
 
 use crate::page::Format;
 

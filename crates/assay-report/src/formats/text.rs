@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
 /// A text with more lines than this repeats its answer at the end, next to the prompt.
 const SCREEN: usize = 40;
 
-pub(crate) fn render(document: &PageDocument<'_>, options: TextOptions) -> String {
+fn render(document: &PageDocument<'_>, options: TextOptions) -> String {
     let mut lines = blocks(&document.blocks, options.width, 0);
     if document.repeats_answer && lines.len() > SCREEN {
         let answer = document.blocks.iter().filter_map(|block| match block {

@@ -1,8 +1,8 @@
 //! The small study with counts of instructions.
 
 use assay_model::{
-    Artifact, CallNode, CallTree, CellCount, Count, CountBatch, CountedBy, Frame, FunctionCount,
-    StudyRecord,
+    Artifact, CallNode, CallTree, CellCount, Count, CountBatch, CountSource, FunctionCount,
+    StackFrame, StudyRecord,
 };
 
 use super::record;
@@ -19,7 +19,8 @@ pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
         background: Some(70 * events),
         kernel: None,
     };
-    let frame = |name: &str| Frame { function: name.to_owned(), module: "mariadbd".to_owned() };
+    let frame =
+        |name: &str| StackFrame { function: name.to_owned(), module: "mariadbd".to_owned() };
     let names = [("run", 0)];
     let all = names.iter().chain(functions);
     let call = |(at, (_, own)): (usize, &(&str, u64))| CallNode {
@@ -34,7 +35,7 @@ pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
         callers: if at > 0 { vec![0] } else { Vec::new() },
     };
     Count {
-        by: CountedBy::Callgrind,
+        by: CountSource::Callgrind,
         version: Some("3.19.0".to_owned()),
         hidden: vec!["avx512f".to_owned(), "sha_ni".to_owned()],
         instances: vec![[100, 300, 300, 100, 100, 300].map(batch).into(); 2],

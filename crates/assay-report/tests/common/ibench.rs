@@ -56,8 +56,11 @@ fn slice(cell: CellId, rate: f64, is_slow: bool, like: &Slice) -> Slice {
     if has_queries {
         (0..units).for_each(|_| query.count(200_000, 10));
     }
-    let broke =
-        (is_slow && has_queries).then_some(Broke { second: 3, insert_us: 2_000_000, delete_us: 0 });
+    let broke = (is_slow && has_queries).then_some(RateLoss {
+        second: 3,
+        insert_us: 2_000_000,
+        delete_us: 0,
+    });
     let step = StepWork {
         insert,
         query,

@@ -6,6 +6,8 @@ pub(crate) mod browser;
 pub(crate) mod counted;
 #[allow(dead_code, reason = "not every test has steps")]
 pub(crate) mod ibench;
+#[allow(dead_code, reason = "not every test has a page of a wing")]
+pub(crate) mod sequence;
 #[allow(dead_code, reason = "not every test looks at large studies")]
 pub(crate) mod studies;
 

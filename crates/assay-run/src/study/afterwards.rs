@@ -6,16 +6,16 @@ use anyhow::{Context, Result};
 use assay_ledger::Problem;
 use assay_model::{CellDocument, CellId, EventKind, PlannedCell, Study, StudyDocument, Test};
 use assay_plan::{MachineFacts, Request, StudyPlan};
-use assay_profile::Symbols;
 use assay_servers::Site;
 use assay_study::Phase;
+use assay_symbols::Symbols;
 
 pub use super::checking::is_wrong_answer;
 pub use super::executor::StudyExecutor;
 pub use super::starting::together;
-use crate::advice::Advised;
+use crate::advice::HintedError;
 use crate::errors::hints;
-use crate::recorded::{self, DocumentCheck};
+use crate::study_records::{self, DocumentCheck};
 use crate::systems::{Clients, Environment, Participant, Templates};
 
 /// Work after a study, which leaves documents of one name.
@@ -34,7 +34,7 @@ pub trait Afterwards: Sync {
     }
 
     /// A refusal, if the work needs the results of a whole study, which no shard has.
-    fn refusal_on_shards(&self) -> Option<Advised> {
+    fn refusal_on_shards(&self) -> Option<HintedError> {
         None
     }
 
@@ -58,7 +58,7 @@ static ALL: OnceLock<Vec<&'static dyn Afterwards>> = OnceLock::new();
 
 /// Sets all work after studies, in its order. Only the first call counts.
 pub fn set_afterwards(all: Vec<&'static dyn Afterwards>) {
-    recorded::set_checks(all.iter().map(|work| work.check_of_documents()).collect());
+    study_records::set_checks(all.iter().map(|work| work.check_of_documents()).collect());
     ALL.get_or_init(|| all);
 }
 
@@ -89,7 +89,7 @@ impl<'a> StudyExecutor<'a, '_> {
     pub(super) fn work_afterwards(&mut self) -> Result<()> {
         let wanted: Vec<&dyn Afterwards> = wanted(&self.request).collect();
         for work in wanted {
-            // What failed before is tried again.
+            // Failed work is tried again.
             self.recorder.forget_not_done(work.name())?;
             work.perform(self)?;
         }
@@ -137,7 +137,7 @@ impl<'a> StudyExecutor<'a, '_> {
         Ok(self.recorder.documents(D::NAME)?.of()?)
     }
 
-    /// Stores documents, in place of earlier ones of the same systems and cells: all or none.
+    /// Stores documents, and replaces earlier ones of the same systems and cells: all or none.
     pub fn keep<'d, D: StudyDocument + 'd>(
         &mut self,
         documents: impl IntoIterator<Item = (usize, CellId, &'d D)>,

@@ -15,9 +15,9 @@ use assay_model::{Hint, PlannedCell, Priority, StudyRecord, StudySummary};
 use fs_err as fs;
 use rustix::process::geteuid;
 
-use crate::state_lock::{Locked, StateLock, is_held};
+use crate::state_lock::{LockBusy, StateLock, is_held};
 use crate::systems::key;
-use crate::{paths, recorded};
+use crate::{paths, study_records};
 
 /// Number of claims kept; the latest ones.
 const KEPT: usize = 5000;
@@ -28,12 +28,12 @@ pub(crate) struct Claim {
 
 #[derive(Debug, thiserror::Error)]
 #[error("study `{study}` is being measured{}", pid.map(|pid| format!(" by process {pid}")).unwrap_or_default())]
-pub struct StillMeasured {
+pub struct StudyBusy {
     study: String,
     pid: Option<u32>,
 }
 
-impl Hint for StillMeasured {
+impl Hint for StudyBusy {
     fn hints(&self) -> Vec<String> {
         vec![format!("`assay report {}` shows what it has so far", self.study)]
     }
@@ -45,18 +45,18 @@ impl Hint for StillMeasured {
 #[error(
     "study `{study}` is foreign: it was not started here by you, so it can be read, but not {action}"
 )]
-pub struct Foreign {
+pub struct ForeignStudy {
     study: String,
     action: &'static str,
 }
 
-impl Foreign {
+impl ForeignStudy {
     pub fn new(study: &str, action: &'static str) -> Self {
         Self { study: study.to_owned(), action }
     }
 }
 
-impl Hint for Foreign {
+impl Hint for ForeignStudy {
     fn hints(&self) -> Vec<String> {
         vec![format!(
             "`assay report {} --verbose` shows how to measure it anew, under \"reproduce\": look at its systems first",
@@ -67,7 +67,7 @@ impl Hint for Foreign {
 
 /// Reads a study for a command that runs parts of it, and refuses one from elsewhere.
 pub fn own(ledger: &Ledger, id: &str, action: &'static str) -> Result<StudyRecord> {
-    if_own(ledger, id)?.ok_or_else(|| Foreign::new(id, action).into())
+    if_own(ledger, id)?.ok_or_else(|| ForeignStudy::new(id, action).into())
 }
 
 pub fn if_own(ledger: &Ledger, id: &str) -> Result<Option<StudyRecord>> {
@@ -75,13 +75,13 @@ pub fn if_own(ledger: &Ledger, id: &str) -> Result<Option<StudyRecord>> {
     if is_foreign(ledger, &record) {
         return Ok(None);
     }
-    recorded::whole(ledger, record).map(Some)
+    study_records::whole(ledger, record).map(Some)
 }
 
 pub fn read_any(ledger: &Ledger, id: &str) -> Result<StudyRecord> {
     let record = ledger.read(id)?;
     let foreign = is_foreign(ledger, &record);
-    Ok(StudyRecord { foreign, ..recorded::whole(ledger, record)? })
+    Ok(StudyRecord { foreign, ..study_records::whole(ledger, record)? })
 }
 
 pub fn is_mine(ledger: &Ledger, id: &str) -> bool {
@@ -97,8 +97,8 @@ pub fn is_own(record: &StudyRecord) -> bool {
     !record.foreign && path(record).is_ok_and(|path| is_trusted(&path))
 }
 
-/// Whether nobody else can have made a claim: the file and its directory are this user's, and only this user can write
-/// to them.
+/// Whether only this user can have made a claim: the file and its directory are this user's, and no other user can
+/// write to them.
 fn is_trusted(claim: &Path) -> bool {
     let is_ours = |path: &Path, is_kind: fn(&std::fs::Metadata) -> bool| {
         let found = fs::symlink_metadata(path);
@@ -133,9 +133,9 @@ impl Claim {
 
     fn locked(record: &StudyRecord, path: PathBuf, create: bool) -> Result<Option<Self>> {
         let taken = StateLock::take(path, create).map_err(|error| {
-            error.downcast::<Locked>().map_or_else(
+            error.downcast::<LockBusy>().map_or_else(
                 |error| error,
-                |Locked { pid }| StillMeasured { study: record.study.id.clone(), pid }.into(),
+                |LockBusy { pid }| StudyBusy { study: record.study.id.clone(), pid }.into(),
             )
         })?;
         Ok(taken.map(|lock| Self { lock }))

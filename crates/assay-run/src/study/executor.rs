@@ -6,21 +6,21 @@ use std::time::{Duration, Instant as Clock};
 use anyhow::{Context, Result, anyhow};
 use assay_load::{RefusedSetting, StatementAnswer};
 use assay_model::{
-    DataSet, Dialect, EventKind, Experiment, PlannedCell, Restored, RestoredKind, Slice,
+    DataSet, Dialect, DumpFinding, DumpFindingKind, EventKind, Experiment, PlannedCell, Slice,
     SliceOutcome, StudyRecord, Test, Verdict, counted,
 };
 use assay_plan::Request;
-use assay_profile::Symbols;
 use assay_study::{Executor, Outcome, StudyAction, StudyEnd};
+use assay_symbols::Symbols;
 use assay_wire::Connection;
 use assay_workloads::LoadedData;
 
-use super::others::Others;
+use super::other_processes::OtherProcesses;
 use super::outlook::OutlookText;
 use super::realtime::Rests;
 use super::recorder::Recorder;
 use super::weight::CpuWeight;
-use crate::advice::Advised;
+use crate::advice::HintedError;
 use crate::interrupt::is_asked;
 use crate::progress::{StudyProgress, VerdictTally, minutes};
 use crate::statement_place::StatementLocator;
@@ -42,7 +42,7 @@ const LOADING_NOTED: f64 = 0.1;
 /// The study did what it could, and may be resumed for the rest.
 #[derive(Debug, thiserror::Error)]
 #[error("some tests were not measured completely")]
-pub struct Unfinished;
+pub struct UnfinishedStudy;
 
 /// Faults of a system with a workload, found before anything is measured.
 #[derive(Default)]
@@ -61,7 +61,7 @@ pub struct StudyExecutor<'a, 'l> {
     /// Clients of the current cell, by system. They are dropped before their servers.
     pub(super) clients: BTreeMap<usize, Clients>,
     pub(super) servers: BTreeMap<usize, Instance>,
-    others: Option<Others>,
+    others: Option<OtherProcesses>,
     tally: VerdictTally,
     outlook: OutlookText,
     error: Option<anyhow::Error>,
@@ -117,11 +117,11 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
     pub(crate) fn end(self, end: StudyEnd) -> Result<()> {
         let why = match end {
             StudyEnd::Complete => return Ok(()),
-            StudyEnd::Unfinished => self.left_out.map(|why| why.context(Unfinished)),
+            StudyEnd::Unfinished => self.left_out.map(|why| why.context(UnfinishedStudy)),
             StudyEnd::Abandoned => self.error,
             StudyEnd::WrongOutcome(what) => Some(anyhow!("internal error: {what}")),
         };
-        Err(why.unwrap_or_else(|| Unfinished.into()))
+        Err(why.unwrap_or_else(|| UnfinishedStudy.into()))
     }
 
     pub(super) fn failed(&mut self, system: usize, error: anyhow::Error) -> Result<Outcome> {
@@ -143,7 +143,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         {
             return Ok(());
         }
-        Err(anyhow::Error::new(Advised::new(
+        Err(anyhow::Error::new(HintedError::new(
             format!("the disk of `{}` is full: {failure}", self.env.cache_dir.display()),
             "free some space on that disk, then run `assay submit` or this command again: the shard continues",
         )))
@@ -217,10 +217,10 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     fn note_restored(&mut self) -> Result<()> {
         let restored = self.templates.restored();
-        let restored: Vec<(usize, Restored)> =
+        let restored: Vec<(usize, DumpFinding)> =
             restored.map(|(system, restored)| (system, restored.clone())).collect();
         for (system, restored) in restored {
-            let is_error = restored.what == RestoredKind::Error;
+            let is_error = restored.what == DumpFindingKind::Error;
             self.note_once(system, EventKind::Restored(restored), is_error)?;
         }
         Ok(())
@@ -273,7 +273,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         phase: assay_study::Phase,
         order: &[usize],
     ) -> Result<Outcome> {
-        self.others.get_or_insert_with(|| Others::watch(self.recorder));
+        self.others.get_or_insert_with(|| OtherProcesses::begin(self.recorder));
         if let Err((system, error)) = self.start_frozen(block, phase, order) {
             return self.failed(system, error);
         }
@@ -344,7 +344,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.wait(limit.saturating_sub(began.elapsed()))
     }
 
-    /// Removes the full files of a server's binary log, which nobody reads. The server must not be frozen. A failure
+    /// Removes the full files of a server's binary log, which are never read. The server must not be frozen. A failure
     /// only costs disk space.
     pub fn remove_binary_logs(&mut self, system: usize) {
         let mut options = self.participants[system].system.options.iter();

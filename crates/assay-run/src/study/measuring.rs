@@ -11,7 +11,7 @@ use assay_study::{Outcome, TurnTrace, mean_rate};
 use assay_verdict::{SHORT_LIVED_NS, SliceSample, waits_for_turns};
 
 use super::executor::StudyExecutor;
-use super::realtime::{ControlThread, at_priority, lower, raise, watch};
+use super::realtime::{ControlThread, at_priority, lower, monitor, raise};
 use crate::interrupt::is_asked;
 use crate::systems::{
     Clients, Instance, OpenSlice, SliceSlot, connect_clients, failed_slice, share_out, silence,
@@ -60,11 +60,11 @@ impl StudyExecutor<'_, '_> {
             self.weight.iter().for_each(|weight| weight.set(true));
             return Ok(());
         }
-        let watch = Arc::new(watch(cell, self.local)?);
+        let monitor = Arc::new(monitor(cell, self.local)?);
         for (system, clients) in &mut self.clients {
             let server = self.servers.get(system).context("its server is not running")?;
             // Raised priorities are lowered again, even if the rest is refused.
-            clients.watch(Arc::clone(&watch));
+            clients.monitor(Arc::clone(&monitor));
             raise(server, &clients.session.client_tids(), self.local)?;
         }
         Ok(())
@@ -488,9 +488,9 @@ impl StudyExecutor<'_, '_> {
     fn measured_once(&self, cell: &PlannedCell, slot: SliceSlot, clients: &mut Clients) -> Slice {
         let server = self.servers.get(&slot.system).context("its server is not running");
         let measured = server.and_then(|server| {
-            let watch = at_priority(cell, server, &clients.session.client_tids(), self.local)?;
-            let Some(watch) = watch else { return Ok(clients.measure(cell, slot)) };
-            clients.watch(Arc::new(watch));
+            let monitor = at_priority(cell, server, &clients.session.client_tids(), self.local)?;
+            let Some(monitor) = monitor else { return Ok(clients.measure(cell, slot)) };
+            clients.monitor(Arc::new(monitor));
             let slice = clients.measure(cell, slot);
             lower(server, &clients.session.client_tids())?;
             Ok(slice)

@@ -1,7 +1,6 @@
 //! A study on this machine: it begins or goes on, the driver decides, the executor acts.
 
 pub mod afterwards;
-mod again;
 mod answering;
 mod checking;
 mod claim;
@@ -9,11 +8,12 @@ mod early_answers;
 mod executor;
 mod machine;
 mod measuring;
-mod others;
+mod other_processes;
 mod outlook;
 mod realtime;
 mod recorder;
 mod resumable;
+mod resumed_systems;
 mod sizes;
 mod starting;
 mod stepping;
@@ -23,7 +23,7 @@ mod weight;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use assay_ledger::Ledger;
 use assay_model::labels;
 use assay_model::{
@@ -36,44 +36,45 @@ use crate::examination::examine_before;
 use crate::lock_note::LockNote;
 use crate::machine_lock::{self, MachineLock};
 use crate::progress::seconds;
-use crate::scheduled;
+use crate::scheduler;
+use crate::study_records;
 use crate::systems::{
-    Environment, Gathered, LocalSite, Missing, NotStarted, Participant, check_options, gathered,
-    leave_refused_out, leave_root_for, load_beforehand, machine_facts, refuse_foreign_tables,
-    still_to_age_s,
+    Environment, GatheredSystems, LocalSite, MissingSystem, Participant, StartFailure,
+    check_options, gathered, leave_refused_out, leave_root_for, load_beforehand, machine_facts,
+    refuse_foreign_tables, still_to_age_s,
 };
 
 use crate::workload::{check_scripts, read_captured};
 
 use self::afterwards::{Afterwards, wanted};
-pub use self::again::Changed;
 use self::claim::Claim;
 pub use self::claim::{
-    Foreign, StillMeasured, claim_collected, give_up, if_own, is_foreign, is_measured, is_mine,
+    ForeignStudy, StudyBusy, claim_collected, give_up, if_own, is_foreign, is_measured, is_mine,
     is_own, measured, own, read_any,
 };
 use self::executor::StudyExecutor;
-pub use self::executor::Unfinished;
+pub use self::executor::UnfinishedStudy;
 pub use self::machine::OtherMachine;
 use self::outlook::OutlookText;
 use self::recorder::Recorder;
 pub use self::resumable::NoResume;
+pub use self::resumed_systems::OtherSystem;
 use self::weight::CpuWeight;
 
 /// A study that did not reach its end, with its name if any of it is in the ledger.
-pub struct Stopped {
+pub struct StudyError {
     pub study: Option<String>,
     pub error: anyhow::Error,
 }
 
-pub fn run(plan: StudyPlan, env: &Environment, ledger: &mut Ledger) -> Result<String, Stopped> {
-    let unnamed = |error| Stopped { study: None, error };
+pub fn run(plan: StudyPlan, env: &Environment, ledger: &mut Ledger) -> Result<String, StudyError> {
+    let unnamed = |error| StudyError { study: None, error };
     check_files(&plan.study).map_err(unnamed)?;
     env.progress.label(&plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
     let gathered = gathered(&plan, env).map_err(unnamed)?;
     check_options(&gathered.participants, env).map_err(unnamed)?;
     refuse_foreign_tables(&gathered.participants, &plan.study, env).map_err(unnamed)?;
-    let (Gathered { participants, missing }, _data) =
+    let (GatheredSystems { participants, missing }, _data) =
         loaded(gathered, &plan, env).map_err(unnamed)?;
     // Waiting for another study takes none of its budget.
     let _lock = lock(&plan.study, &participants, plan.study.budget_s, env).map_err(unnamed)?;
@@ -83,7 +84,7 @@ pub fn run(plan: StudyPlan, env: &Environment, ledger: &mut Ledger) -> Result<St
     let host = host(doctor, weight.as_ref(), env).map_err(unnamed)?;
     let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), plan.scaled, &participants);
     let (mut recorder, claim) = begun.map_err(unnamed)?;
-    for Missing { name, error } in missing {
+    for MissingSystem { name, error } in missing {
         let what = EventKind::SystemMissing { system: name, why: format!("{error:#}") };
         recorder.event(None, what).map_err(unnamed)?;
     }
@@ -97,24 +98,26 @@ pub fn resume(
     more_s: Option<f64>,
     env: &Environment,
     ledger: &mut Ledger,
-) -> Result<String, Stopped> {
-    let unnamed = |error| Stopped { study: None, error };
+) -> Result<String, StudyError> {
+    let unnamed = |error| StudyError { study: None, error };
     let begun = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     let claim = Claim::again(&begun).map_err(unnamed)?;
     // The unfinished part may have been measured by another assay, in which case it cannot go on now.
     let record = ledger.read(id).map_err(|error| unnamed(error.into()))?;
     let claim = claim.filter(|claim| claim.is_of(&record));
     if claim.is_none() {
-        return Err(unnamed(Foreign::new(id, "resumed").into()));
+        return Err(unnamed(ForeignStudy::new(id, "resumed").into()));
     }
     resumable::check(&record, more_s).map_err(|error| unnamed(error.into()))?;
-    let request = assay_plan::request_of(&record.study).map_err(|error| unnamed(error.into()))?;
+    let request = assay_plan::request_of(&record.study);
+    let request =
+        request.with_context(|| study_records::cannot_read(ledger, id)).map_err(unnamed)?;
     let weight = cpu_weight(&record.study).map_err(unnamed)?;
     let here = host(None, weight.as_ref(), env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
     resumable::check_priority(&record, &here).map_err(|error| unnamed(error.into()))?;
-    let named = |error| Stopped { study: Some(id.to_owned()), error };
+    let named = |error| StudyError { study: Some(id.to_owned()), error };
     check_files(&record.study).map_err(named)?;
     env.progress.label(&record.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
     let (participants, _data) = ready_again(&record, env).map_err(named)?;
@@ -167,7 +170,7 @@ fn ready_again(
     record: &StudyRecord,
     env: &Environment,
 ) -> Result<(Vec<Participant>, Vec<fs_err::File>)> {
-    let participants = again::get_again(record, env)?;
+    let participants = resumed_systems::get_again(record, env)?;
     check_options(&participants, env)?;
     refuse_foreign_tables(&participants, &record.study, env)?;
     let data = beforehand(&participants, &record.study, env)?;
@@ -213,16 +216,16 @@ fn beforehand(
 }
 
 fn loaded(
-    mut gathered: Gathered,
+    mut gathered: GatheredSystems,
     plan: &StudyPlan,
     env: &Environment,
-) -> Result<(Gathered, Vec<fs_err::File>)> {
+) -> Result<(GatheredSystems, Vec<fs_err::File>)> {
     loop {
         let error = match beforehand(&gathered.participants, &plan.study, env) {
             Ok(data) => return Ok((gathered, data)),
             Err(error) => error,
         };
-        let Some(NotStarted(name)) = error.downcast_ref() else { return Err(error) };
+        let Some(StartFailure(name)) = error.downcast_ref() else { return Err(error) };
         let name = name.clone();
         let mut planned = plan.systems.iter().enumerate();
         let Some((index, planned)) = planned.find(|(_, it)| it.name == name) else {
@@ -237,7 +240,7 @@ fn loaded(
             continue;
         }
         gathered.participants.retain(|it| it.system.name != name);
-        gathered.leave_out(index, Missing { name, error }, plan, env)?;
+        gathered.leave_out(index, MissingSystem { name, error }, plan, env)?;
     }
 }
 
@@ -257,7 +260,7 @@ fn host(
     weight: Option<&CpuWeight>,
     env: &Environment,
 ) -> Result<Host> {
-    let realtime = Some(scheduled::realtime_access());
+    let realtime = Some(scheduler::realtime_access());
     let cpu_weight = weight.map(CpuWeight::value);
     Ok(Host { doctor, realtime, cpu_weight, ..assay_probe::host(&env.cache_dir)? })
 }
@@ -297,7 +300,7 @@ fn finish(
     recorder: &mut Recorder,
     claim: Option<Claim>,
     weight: Option<CpuWeight>,
-) -> Result<String, Stopped> {
+) -> Result<String, StudyError> {
     let id = recorder.id().to_owned();
     match measure(participants, env, recorder, weight).and_then(|()| recorder.finish()) {
         Ok(()) => Ok(id),
@@ -307,7 +310,7 @@ fn finish(
             if is_withdrawn {
                 claim.into_iter().for_each(Claim::withdraw);
             }
-            Err(Stopped { study: (!is_withdrawn).then_some(id), error })
+            Err(StudyError { study: (!is_withdrawn).then_some(id), error })
         }
     }
 }

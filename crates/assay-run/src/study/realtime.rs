@@ -5,34 +5,34 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use assay_doctor::{DelayWatch, Heirs, PriorityLevel, Throttling, set_level};
+use assay_doctor::{DelayMonitor, Heirs, PriorityLevel, Throttling, set_level};
 use assay_model::{PlannedCell, Priority};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::systems::{Instance, LocalSite};
 
-/// Gives a server and its clients the priority of a cell. Returns a watch that notices involuntary waits; `None` at
+/// Gives a server and its clients the priority of a cell. Returns a monitor that notices involuntary waits; `None` at
 /// normal priority.
 pub(super) fn at_priority(
     cell: &PlannedCell,
     server: &Instance,
     clients: &[i32],
     local: &LocalSite,
-) -> Result<Option<DelayWatch>> {
+) -> Result<Option<DelayMonitor>> {
     if cell.priority == Priority::Normal {
         return Ok(None);
     }
-    let watch = watch(cell, local)?;
+    let monitor = monitor(cell, local)?;
     raise(server, clients, local)?;
-    Ok(Some(watch))
+    Ok(Some(monitor))
 }
 
-pub(super) fn watch(cell: &PlannedCell, local: &LocalSite) -> Result<DelayWatch> {
+pub(super) fn monitor(cell: &PlannedCell, local: &LocalSite) -> Result<DelayMonitor> {
     let pinned = local.cpus_of(cell);
     let cpus = if pinned.is_empty() { local.realtime_cpus() } else { pinned };
     ensure!(!cpus.is_empty(), "real-time priority needs a second CPU, and assay may use only one");
-    DelayWatch::on(cpus).context("cannot watch a CPU at real-time priority")
+    DelayMonitor::on(cpus).context("cannot watch a CPU at real-time priority")
 }
 
 /// Raises a server and its clients, which are threads of assay, to real-time priority, and its supervisor to a higher

@@ -6,9 +6,9 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use assay_ledger::Ledger;
 use assay_model::{
-    Attachment, AuditFinding, Block, BlockCell, CellDocument, CellId, DataContent, DataSet,
-    EventKind, Host, Instance, Priority, Run, ScaledSizes, Series, ShardRun, Slice, SliceId, Study,
-    StudyDocuments, StudyEvent, StudyRecord, may_be_secret,
+    Attachment, AuditFinding, BlockCell, CellDocument, CellId, DataContent, DataSet, EventKind,
+    Host, InstanceRecord, PlannedBlock, Priority, Run, ScaledSizes, Series, ShardRun, Slice,
+    SliceId, Study, StudyDocuments, StudyEvent, StudyRecord, may_be_secret,
 };
 use assay_servers::audit::{AuditFacts, AuditedPlan, AuditedSystem, same_systems};
 use assay_study::TurnLength;
@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use super::claim::Claim;
 use crate::clock::now_ms;
 use crate::systems::{Participant, data_fact, shortened, terms_of};
-use crate::{recorded, scheduled};
+use crate::{scheduler, study_records};
 
 pub(crate) struct Recorder<'a> {
     ledger: &'a mut Ledger,
@@ -72,7 +72,7 @@ impl<'a> Recorder<'a> {
         more: Option<EventKind>,
     ) -> Result<Self> {
         let (now, assay_version) = (now_ms(), env!("CARGO_PKG_VERSION").to_owned());
-        let shard = record.shard().cloned().map(scheduled::here);
+        let shard = record.shard().cloned().map(scheduler::here);
         let run = Run { started_ms: now, updated_ms: now, host: here, assay_version, shard };
         let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
         recorder.ledger.add_run(&recorder.record.study.id, &run)?;
@@ -162,7 +162,7 @@ impl<'a> Recorder<'a> {
             let id = self.record.study.cells.get(cell)?.id;
             Some(BlockCell { id, rounds })
         });
-        let block = Block { number, run: self.run(), left, cells: planned.collect() };
+        let block = PlannedBlock { number, run: self.run(), left, cells: planned.collect() };
         self.ledger.add_block(&self.record.study.id, &block)?;
         self.record.blocks.push(block);
         Ok(())
@@ -176,8 +176,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    pub(crate) fn instance(&mut self, instance: Instance) -> Result<()> {
-        let instance = Instance { run: self.run(), ..instance };
+    pub(crate) fn instance(&mut self, instance: InstanceRecord) -> Result<()> {
+        let instance = InstanceRecord { run: self.run(), ..instance };
         self.ledger.add_instance(&self.record.study.id, &instance)?;
         self.record.instances.push(instance);
         Ok(())
@@ -262,7 +262,7 @@ impl<'a> Recorder<'a> {
     }
 
     fn audit(&mut self, system: usize, data: DataSet) -> Result<()> {
-        // Findings are of what differs; what was equal is needed later, too.
+        // Findings have only differences; equal settings are needed later, too.
         let mut settings = self.facts_of(system).settings;
         settings.retain(|name, _| !may_be_secret(name));
         self.ledger.set_settings(&self.record.study.id, system, &settings)?;
@@ -349,8 +349,9 @@ impl<'a> Recorder<'a> {
     /// Stores the end of the study together with its verdicts.
     pub(crate) fn finish(&mut self) -> Result<()> {
         let id = &self.record.study.id;
-        let kept = recorded::read(self.ledger, id).context("cannot read the measurements back")?;
-        let concluded = recorded::conclusions(&StudyRecord { finished: true, ..kept });
+        let kept =
+            study_records::read(self.ledger, id).context("cannot read the measurements back")?;
+        let concluded = study_records::conclusions(&StudyRecord { finished: true, ..kept });
         self.ledger.conclude(id, &concluded)?;
         self.record.finished = true;
         Ok(())

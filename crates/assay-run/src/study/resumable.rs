@@ -154,7 +154,7 @@ pub(super) fn extension(record: &StudyRecord, more_s: f64) -> EventKind {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Artifact, Block, BlockCell, Definition, Host, RunningServer, System};
+    use assay_model::{Artifact, BlockCell, Definition, Host, PlannedBlock, RunningServer, System};
     use assay_plan::{MachineFacts, ROUNDS_MIN, Request};
 
     use super::*;
@@ -200,7 +200,7 @@ mod tests {
         let mut record = record();
         let cells = record.study.cells.iter();
         let cells = cells.map(|cell| BlockCell { id: cell.id, rounds: ROUNDS_MIN }).collect();
-        record.blocks.push(Block { number: 0, run: 0, left: 1, cells });
+        record.blocks.push(PlannedBlock { number: 0, run: 0, left: 1, cells });
         // The begun block goes on.
         assert!(check_time(&record, Some(1.0)).is_ok());
         record.finished = true;

@@ -95,7 +95,7 @@ impl StudyExecutor<'_, '_> {
         self.env.progress.update(&format!("starting {}", self.name(system)));
         let began = Clock::now();
         let server = self.instance(system, phase)?;
-        self.recorder.instance(assay_model::Instance {
+        self.recorder.instance(assay_model::InstanceRecord {
             system,
             // The recorder sets it.
             run: 0,

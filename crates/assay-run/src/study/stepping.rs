@@ -94,13 +94,13 @@ impl StudyExecutor<'_, '_> {
         let work = IbenchWork { dialect, engine, name: test.name(), step, clients, seed };
         let mut session = IbenchSession::open(&options, &work)?;
         let server = self.servers.get(&slot.system).context("its server is not running")?;
-        let watched = server.watched(&session.connection_ids(), |connection, count| {
+        let probed = server.probed(&session.connection_ids(), |connection, count| {
             Ok(session.round_trips(connection, count)?)
         })?;
         server.place(CpuPlacement::Free, &[], &[])?;
         let client_tids = session.client_tids();
-        let watch = at_priority(planned, server, &client_tids, self.local)?;
-        let config = ProbeConfig { client_tids, server: watched };
+        let monitor = at_priority(planned, server, &client_tids, self.local)?;
+        let config = ProbeConfig { client_tids, server: probed };
         let mut probe = UsageProbe::new(config)?;
         let before = probe.snapshot()?;
         let device = probe.device_statistics()?;
@@ -122,8 +122,8 @@ impl StudyExecutor<'_, '_> {
         let used = probe.device_statistics()?.zip(device);
         let used = used.map(|(later, earlier)| later.since(&earlier));
         let mut usage = probe.snapshot()?.since(&before);
-        if let Some(watch) = watch {
-            usage.set_realtime(watch.delayed_ns());
+        if let Some(monitor) = monitor {
+            usage.set_realtime(monitor.delayed_ns());
             lower(self.server(slot.system)?, &session.client_tids())?;
         }
         drop(session);

@@ -24,7 +24,7 @@ pub(super) struct CpuWeight {
 }
 
 impl CpuWeight {
-    /// Moves this process into a scope of its own. `None` if the user has no systemd, or if it does not control CPU
+    /// Moves this process into its own scope. `None` if the user has no systemd, or if it does not control CPU
     /// weights.
     pub(super) fn acquire() -> Option<Self> {
         let groups = || fs_err::read_to_string("/proc/self/cgroup");

@@ -90,7 +90,7 @@ pub(super) fn run_aging(
                 done += part;
             }
             Some(AgingPart::Relaxed(part)) => {
-                let relaxed = Relaxed::begin(clients, server)?;
+                let relaxed = RelaxedDurability::begin(clients, server)?;
                 let run = clients.run_apart(cell, done, part);
                 relaxed.end()?;
                 run?;
@@ -107,11 +107,11 @@ const DURABILITY: [(&str, &str); 3] = [
     ("rocksdb_flush_log_at_trx_commit", "2"),
 ];
 
-struct Relaxed {
+struct RelaxedDurability {
     back: Option<(Connection, Vec<String>)>,
 }
 
-impl Relaxed {
+impl RelaxedDurability {
     /// Settings of a server that assay did not start stay unchanged; those of its own sessions end with them.
     fn begin(clients: &mut Clients, server: &Instance) -> Result<Self> {
         let options = server.connect_options();

@@ -1,6 +1,6 @@
 //! The cache: templates with the locks of their users and makers, its bound, and room for copies.
 //!
-//! A template in use is locked, shared by all users. Whoever makes or removes one holds a claim beside it.
+//! A template in use is locked, shared by all users. A process that makes or removes one holds a claim beside it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -14,7 +14,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::environment::{Environment, TEMPLATES};
-use crate::advice::Advised;
+use crate::advice::HintedError;
 use crate::paths;
 
 /// Interval of checks whether another assay has made a template.
@@ -41,7 +41,7 @@ pub(crate) fn hold(dir: &Path) -> Result<fs_err::File> {
     directory.file().lock_shared()?;
     // Data may say what a server loads.
     if let Some(part) = assay_provision::part_of_others(dir)? {
-        bail!(Advised::new(
+        bail!(HintedError::new(
             format!(
                 "other users of this machine can change `{}`, which servers would read",
                 part.display()
@@ -108,7 +108,7 @@ pub(crate) fn write_whole(path: &Path, made: &impl Serialize) -> Result<()> {
 
 /// Keeps others from making the same template, such as an assay in a container that shares the cache.
 pub(crate) fn making(env: &Environment, template: &Path) -> Result<DirectoryClaim> {
-    // Whoever can open a directory can lock it.
+    // Every user who can open a directory can lock it.
     paths::make_private(&env.cache_dir.join(TEMPLATES))?;
     loop {
         if let Some(claim) = try_making(template)? {
@@ -139,7 +139,7 @@ const LIMIT_PART: u64 = 10;
 const INSTANCES: &str = "instances";
 
 /// Removes the least recently used loaded data, then builds of commits, until the cache is within its bound. Anything
-/// in use stays, whoever uses it.
+/// in use stays, even if another user uses it.
 pub(crate) fn keep_within_bound(env: &Environment) -> Result<()> {
     let limit = limit(&env.cache_dir)?;
     let mut total = 0;
@@ -231,7 +231,7 @@ pub fn limit(cache_dir: &Path) -> Result<u64> {
     match std::env::var(LIMIT) {
         Ok(text) => match parse_size(&text) {
             Some(bytes) => Ok(bytes),
-            None => bail!(Advised::new(
+            None => bail!(HintedError::new(
                 format!("`{LIMIT}` is `{text}`, which is no size"),
                 "give a size such as `20G` or `500M`"
             )),
@@ -302,7 +302,8 @@ pub fn size(path: &Path) -> u64 {
 }
 
 // Equal files of a template are hard links: Postgres' template databases are copies of each other, and so are most
-// files that loading and aging do not touch. Nobody writes to a template: servers run on copies with their own files.
+// files that loading and aging do not touch. No process writes to a template, because servers run on copies with
+// their own files.
 
 /// Smaller files take hardly any space.
 const SMALLEST: u64 = 8 << 10;

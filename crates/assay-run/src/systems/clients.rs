@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use assay_doctor::DelayWatch;
+use assay_doctor::DelayMonitor;
 use assay_load::{
     ClientSession, ClientWork, KindWork, RunBound, RunMonitor, RunProgress, Seconds, StatementWork,
     Stretch, TurnWork,
@@ -14,7 +14,7 @@ use assay_model::{
     CellId, PlannedCell, RESPONSE_CLASSES, STATEMENT, Slice, SliceOutcome, Study, System, Test,
     TpccKind, Turn, Unit, WorkCounters, counted,
 };
-use assay_probe::{DeviceCounters, ProbeConfig, Snapshot, Usage, UsageProbe, WatchedServer};
+use assay_probe::{DeviceCounters, ProbeConfig, ProbedServer, Snapshot, Usage, UsageProbe};
 use assay_servers::ServerStatus;
 use assay_study::{SilentEvent, TurnTrace};
 use assay_wire::{ConnectOptions, Stop};
@@ -45,11 +45,11 @@ pub struct Clients {
     pub session: ClientSession,
     places: Vec<(u32, u32)>,
     probe: UsageProbe,
-    watched: Option<(i32, Option<Vec<i32>>)>,
+    probed: Option<(i32, Option<Vec<i32>>)>,
     /// `None` if the server does not report its status.
     status: Option<StatusCounters>,
     /// Notices involuntary waits of clients and server; `None` at normal priority.
-    watch: Option<Arc<DelayWatch>>,
+    monitor: Option<Arc<DelayMonitor>>,
 }
 
 fn statements(
@@ -148,12 +148,12 @@ impl Clients {
         self.probe.stop_counting();
     }
 
-    pub fn watch(&mut self, watch: Arc<DelayWatch>) {
-        self.watch = Some(watch);
+    pub fn monitor(&mut self, monitor: Arc<DelayMonitor>) {
+        self.monitor = Some(monitor);
     }
 
     pub fn is_realtime(&self) -> bool {
-        self.watch.is_some()
+        self.monitor.is_some()
     }
 }
 
@@ -178,18 +178,18 @@ pub fn connect_clients(
     let session = ClientSession::open(&options, &work, cpus)?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
-    let server_watched = server.watched(&session.connection_ids(), round_trips)?;
-    if let Some(WatchedServer { connection_tids, .. }) = &server_watched {
+    let probed_server = server.probed(&session.connection_ids(), round_trips)?;
+    if let Some(ProbedServer { connection_tids, .. }) = &probed_server {
         let tids = connection_tids.as_deref().unwrap_or_default();
         server.place(cell.placement, cpus, tids)?;
     }
-    let watched = server_watched.as_ref().map(|it| (it.pid, it.connection_tids.clone()));
+    let probed = probed_server.as_ref().map(|it| (it.pid, it.connection_tids.clone()));
     let client_tids = session.client_tids();
-    let probe = UsageProbe::new(ProbeConfig { client_tids, server: server_watched })?;
+    let probe = UsageProbe::new(ProbeConfig { client_tids, server: probed_server })?;
     // A server that somebody else runs may refuse.
     let status = ServerStatus::open(&server.connect_options(), system.spec.product).ok().flatten();
     let status = status.map(|status| StatusCounters { status, last: None });
-    Ok(Clients { session, places: work.places(), probe, watched, status, watch: None })
+    Ok(Clients { session, places: work.places(), probe, probed, status, monitor: None })
 }
 
 /// Warm and measured part of a turn: by time for reads, by events for writes. All systems begin either part with the
@@ -355,8 +355,8 @@ impl Clients {
     }
 
     /// The server's process and the threads that serve the clients; `None` if the process is unknown.
-    pub fn watched(&self) -> Option<(i32, Option<&[i32]>)> {
-        self.watched.as_ref().map(|(pid, serving)| (*pid, serving.as_deref()))
+    pub fn probed(&self) -> Option<(i32, Option<&[i32]>)> {
+        self.probed.as_ref().map(|(pid, serving)| (*pid, serving.as_deref()))
     }
 
     /// Runs the cell for about this time, with events of no slice. `part` counts the calls. Returns the number of
@@ -480,7 +480,7 @@ impl Clients {
             slice,
             before,
             device: self.probe.device()?.map(|_| DeviceCounters::default()),
-            delayed_ns: self.watch.as_ref().map(|watch| watch.delayed_ns()),
+            delayed_ns: self.monitor.as_ref().map(|monitor| monitor.delayed_ns()),
         })
     }
 
@@ -499,8 +499,8 @@ impl Clients {
 
     pub fn usage(&mut self, open: &OpenSlice) -> Result<Usage> {
         let mut usage = self.probe.snapshot()?.since(&open.before);
-        if let Some((watch, before_ns)) = self.watch.as_ref().zip(open.delayed_ns) {
-            usage.set_realtime(watch.delayed_ns().saturating_sub(before_ns));
+        if let Some((monitor, before_ns)) = self.monitor.as_ref().zip(open.delayed_ns) {
+            usage.set_realtime(monitor.delayed_ns().saturating_sub(before_ns));
         }
         Ok(usage)
     }

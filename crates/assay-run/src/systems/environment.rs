@@ -12,7 +12,7 @@ use assay_wire::Stop;
 
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
-use crate::{paths, scheduled};
+use crate::{paths, scheduler};
 
 pub(crate) const TEMPLATES: &str = "templates";
 
@@ -49,7 +49,7 @@ pub fn machine_facts(data: &Path) -> Result<MachineFacts> {
         cpus: assay_probe::cpus_allowed()?.len() as u32,
         memory_mb: assay_probe::available_memory_kb()? / 1024,
         disk_mb: assay_probe::free_disk_kb(data)? / 1024,
-        realtime: Some(scheduled::realtime_access()),
+        realtime: Some(scheduler::realtime_access()),
     })
 }
 

@@ -10,7 +10,7 @@ use assay_servers::ValgrindTool;
 
 use super::cache::make_room;
 use super::environment::Environment;
-use crate::advice::Advised;
+use crate::advice::HintedError;
 use crate::paths;
 
 pub fn provisioner(env: &Environment) -> Result<Provisioner> {
@@ -24,7 +24,7 @@ pub fn provisioner(env: &Environment) -> Result<Provisioner> {
 }
 
 /// Valgrind and its version. It stays in the cache while the value exists.
-pub fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
+pub fn fetch_valgrind(env: &Environment) -> Result<(HeldValgrind, String)> {
     let found = provisioner(env)?.valgrind(&mut telling("valgrind", "fetching it", env))?;
     let paths = ValgrindTool {
         launcher: found.launcher.clone(),
@@ -32,15 +32,15 @@ pub fn fetch_valgrind(env: &Environment) -> Result<(Held, String)> {
         vgdb: found.vgdb.clone(),
     };
     let version = found.version.clone();
-    Ok((Held { valgrind: paths, _found: found }, version))
+    Ok((HeldValgrind { valgrind: paths, _found: found }, version))
 }
 
-pub struct Held {
+pub struct HeldValgrind {
     pub valgrind: ValgrindTool,
     _found: assay_provision::Valgrind,
 }
 
-impl Held {
+impl HeldValgrind {
     pub fn tree(&self) -> &Path {
         &self._found.path
     }
@@ -52,13 +52,13 @@ pub struct FetchedPrefixes {
     pub unreached: Vec<String>,
 }
 
-pub struct NotGot {
+pub struct FetchFailure {
     /// Its index among the requested systems; `None` if the failure concerns all of them.
     pub index: Option<usize>,
     pub error: anyhow::Error,
 }
 
-impl From<anyhow::Error> for NotGot {
+impl From<anyhow::Error> for FetchFailure {
     fn from(error: anyhow::Error) -> Self {
         Self { index: None, error }
     }
@@ -74,7 +74,7 @@ pub fn fetch_all(
     named: &[(&str, &SystemSpec)],
     is_of_search: bool,
     env: &Environment,
-) -> Result<FetchedPrefixes, NotGot> {
+) -> Result<FetchedPrefixes, FetchFailure> {
     let specs: Vec<&SystemSpec> = named.iter().map(|(_, spec)| *spec).collect();
     let mut agreed = if is_of_search { BTreeMap::new() } else { agree(provisioner, &specs, env)? };
     let mut get = |name: &str, spec: &SystemSpec, from: Option<&str>| {
@@ -87,16 +87,16 @@ pub fn fetch_all(
 }
 
 /// Fetches a server by the user's name and its spec, from one source or the best one.
-type Get<'a, T> = dyn FnMut(&str, &SystemSpec, Option<&str>) -> Result<T> + 'a;
+type FetchServer<'a, T> = dyn FnMut(&str, &SystemSpec, Option<&str>) -> Result<T> + 'a;
 
 /// Fetches from the `agreed` source of each product. Also returns the sources that cannot be used; each is reported and
 /// given up.
 fn from_agreed<T: Clone>(
     named: &[(&str, &SystemSpec)],
     agreed: &mut BTreeMap<Product, String>,
-    get: &mut Get<'_, T>,
+    get: &mut FetchServer<'_, T>,
     tell: &mut dyn FnMut(&str),
-) -> Result<(Vec<T>, Vec<String>), NotGot> {
+) -> Result<(Vec<T>, Vec<String>), FetchFailure> {
     let mut unreached = Vec::new();
     loop {
         let (product, source, error) = match fetch_each(named, agreed, get)? {
@@ -112,13 +112,13 @@ fn from_agreed<T: Clone>(
     }
 }
 
-type Lack = (Product, String, assay_provision::ProvisionError);
+type UnusableSource = (Product, String, assay_provision::ProvisionError);
 
 fn fetch_each<T: Clone>(
     named: &[(&str, &SystemSpec)],
     agreed: &BTreeMap<Product, String>,
-    get: &mut Get<'_, T>,
-) -> Result<Result<Vec<T>, Lack>, NotGot> {
+    get: &mut FetchServer<'_, T>,
+) -> Result<Result<Vec<T>, UnusableSource>, FetchFailure> {
     let mut prefixes: Vec<T> = Vec::with_capacity(named.len());
     for (index, &(name, spec)) in named.iter().enumerate() {
         // The same words give the same build, even if the source gets another one meanwhile.
@@ -141,7 +141,10 @@ fn fetch_each<T: Clone>(
             }
             (_, error) => {
                 let error = error.map_or_else(|other| other, anyhow::Error::from);
-                return Err(NotGot { index: Some(index), error: error.context(not_got(spec)) });
+                return Err(FetchFailure {
+                    index: Some(index),
+                    error: error.context(not_got(spec)),
+                });
             }
         }
     }
@@ -192,7 +195,7 @@ fn not_got(spec: &SystemSpec) -> String {
     format!("cannot get `{}`", spec.without_options())
 }
 
-fn check_origin(spec: &SystemSpec) -> Result<(), Advised> {
+fn check_origin(spec: &SystemSpec) -> Result<(), HintedError> {
     match &spec.origin {
         Origin::Dir(path) => {
             paths::check_there(path, "`PRODUCT@dir:PATH` names the directory of a server")
@@ -268,7 +271,7 @@ mod tests {
         assert!(!is_refused("mysql@git:https://h/x.git#v1") && !is_refused("mysql@git:me@h:x#v1"));
     }
 
-    type Past = (Result<(Vec<String>, Vec<String>), NotGot>, String);
+    type Past = (Result<(Vec<String>, Vec<String>), FetchFailure>, String);
 
     fn fetched_past(lack: fn() -> assay_provision::ProvisionError) -> Past {
         let specs = ["5.7", "8.0+max_connections=500", "9.7"]
@@ -328,7 +331,7 @@ mod tests {
             what: "archive".to_owned(),
             detail: "torn".to_owned(),
         });
-        let NotGot { index, error } = fetched.err().unwrap();
+        let FetchFailure { index, error } = fetched.err().unwrap();
         assert_eq!(index, Some(2));
         let error = format!("{error:#}");
         assert!(error.starts_with("cannot get `mysql@8.0`: malformed archive"), "{error}");

@@ -29,7 +29,7 @@ pub fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Au
         }
     }
     let syntax = system.spec.product.dialect();
-    let Unprepared { statements, failing } = unprepared(server, system, asked)?;
+    let PrepareRefusals { statements, failing } = unprepared(server, system, asked)?;
     // Statements that begin and end transactions have no plan.
     let (control_of, work): (Vec<_>, Vec<_>) =
         statements.into_iter().partition(|sql| is_control(sql, syntax));
@@ -62,7 +62,7 @@ pub fn data_fact(
 }
 
 #[derive(Default)]
-struct Unprepared {
+struct PrepareRefusals {
     /// Statements that are sent as text instead.
     statements: Vec<String>,
     failing: BTreeMap<Test, String>,
@@ -70,8 +70,8 @@ struct Unprepared {
 
 /// Finds statements that a server refuses to prepare, like the measured clients. A test that cannot run fails when it
 /// is measured, and prevents no other.
-fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<Unprepared> {
-    let mut refused = Unprepared::default();
+fn unprepared(server: &Instance, system: &System, asked: &Questions) -> Result<PrepareRefusals> {
+    let mut refused = PrepareRefusals::default();
     for test in asked.tests {
         let work = ClientWork {
             dialect: system.spec.product.dialect(),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use assay_model::CpuPlacement;
-use assay_probe::WatchedServer;
+use assay_probe::ProbedServer;
 use assay_servers::{AttachedServer, ServerInstance, ServersError};
 use assay_wire::{ConnectOptions, Connection};
 
@@ -52,26 +52,26 @@ impl Instance {
         self.ours().map(ServerInstance::log)
     }
 
-    /// Server and threads for the probe to watch. `connections` are the server's ids of the measured connections, and
+    /// Server and threads for the probe. `connections` are the server's ids of the measured connections, and
     /// `round_trips` makes one of them, given by its index, answer that many empty requests.
-    pub fn watched(
+    pub fn probed(
         &self,
         connections: &[u64],
         round_trips: impl FnMut(usize, u32) -> Result<()>,
-    ) -> Result<Option<WatchedServer>> {
-        let watched = |pid, connection_tids, data_dir: PathBuf| {
-            Some(WatchedServer { pid, connection_tids, data_dir })
+    ) -> Result<Option<ProbedServer>> {
+        let probed = |pid, connection_tids, data_dir: PathBuf| {
+            Some(ProbedServer { pid, connection_tids, data_dir })
         };
         Ok(match self {
             Self::Started(server) => {
                 let tids = server.connection_tids(connections, round_trips)?;
-                watched(server.pid(), tids, server.data_dir())
+                probed(server.pid(), tids, server.data_dir())
             }
             Self::Attached(attached) => {
                 // If the threads of a server that somebody else configured cannot be identified, they are unknown.
                 let tids = attached.connection_tids(connections, round_trips).ok();
                 let parts = attached.pid().zip(tids).zip(attached.data_dir());
-                parts.and_then(|((pid, tids), data_dir)| watched(pid, tids, data_dir))
+                parts.and_then(|((pid, tids), data_dir)| probed(pid, tids, data_dir))
             }
         })
     }

@@ -28,18 +28,18 @@ pub use self::clients::{
 pub use self::environment::{
     Environment, LocalSite, environment, machine_facts, on_disk, sandbox_site,
 };
-pub use self::fetching::{Held, fetch_all, fetch_one, fetch_valgrind, provisioner};
+pub use self::fetching::{HeldValgrind, fetch_all, fetch_one, fetch_valgrind, provisioner};
 pub use self::from_file::{AcceptedConfig, leave_refused_out, taken};
 pub use self::inspect::{data_fact, explain_queue, facts};
 pub use self::instance::{DATABASE, Instance};
 pub use self::options::{RefusedOptions, SystemOptions, check_options, refuse_options};
 pub use self::participant::{
-    Gathered, Missing, Participant, attach, get as gathered, get_all as participants,
+    GatheredSystems, MissingSystem, Participant, attach, get as gathered, get_all as participants,
     leave_root_for, most_clients, refuse_foreign_tables, refuse_the_same_twice, sizes, terms_of,
 };
 pub use self::statements::{Questions, shortened};
 pub use self::study_tables::{StudyTables, Warm};
 pub use self::template::{
-    NotStarted, Templates, load_beforehand, ready, start_counted, start_instance, start_on_empty,
+    StartFailure, Templates, load_beforehand, ready, start_counted, start_instance, start_on_empty,
     still_to_age_s,
 };

@@ -15,10 +15,10 @@ use assay_terms::{ServerSizes, Terms};
 use assay_workloads::EventProgram;
 
 use super::environment::{Environment, LocalSite};
-use super::fetching::{FetchedPrefixes, NotGot, fetch_all, provisioner};
+use super::fetching::{FetchFailure, FetchedPrefixes, fetch_all, provisioner};
 use super::from_file::{AcceptedConfig, taken};
 use super::study_tables::StudyTables;
-use crate::advice::Advised;
+use crate::advice::HintedError;
 use crate::connection::connect_options;
 use crate::open_files::Demand;
 
@@ -48,7 +48,7 @@ pub fn terms_of(study: &Study) -> Result<&'static Terms> {
     Terms::named(name).ok_or_else(|| {
         let names: Vec<String> = Terms::names().iter().map(|it| format!("`{it}`")).collect();
         let what = format!("this assay does not know the terms `{name}`");
-        Advised::new(what, format!("it knows {}", names.join(" and "))).into()
+        HintedError::new(what, format!("it knows {}", names.join(" and "))).into()
     })
 }
 
@@ -77,32 +77,32 @@ pub fn most_clients(study: &Study) -> u32 {
 }
 
 #[derive(Debug)]
-pub struct Missing {
+pub struct MissingSystem {
     pub name: String,
     pub error: anyhow::Error,
 }
 
-pub struct Gathered {
+pub struct GatheredSystems {
     pub participants: Vec<Participant>,
-    pub missing: Vec<Missing>,
+    pub missing: Vec<MissingSystem>,
 }
 
-impl Gathered {
+impl GatheredSystems {
     /// Leaves a system out with a note. Fails if nothing is left to compare: the base or all others are missing. A
     /// shard must have the systems of all others, and a search compares two.
     pub fn leave_out(
         &mut self,
         index: usize,
-        missing: Missing,
+        missing: MissingSystem,
         plan: &StudyPlan,
         env: &Environment,
     ) -> Result<()> {
         env.interrupt.check()?;
-        let is_part = plan.shard.is_some() || plan.study.bisect.is_some();
+        let is_part = plan.shard.is_some() || plan.study.search.is_some();
         let others = plan.systems.iter().filter(|it| !it.is_twin && it.name != missing.name);
         let is_missing = |name: &str| self.missing.iter().any(|it| it.name == name);
         let left = others.filter(|it| !is_missing(&it.name)).count();
-        let Missing { name, error } = missing;
+        let MissingSystem { name, error } = missing;
         if is_part || plan.systems.len() < 3 {
             return Err(error);
         }
@@ -116,25 +116,25 @@ impl Gathered {
             return Err(error.context("too few systems are left to compare"));
         }
         env.progress.failed(&name, &format!("is left out: {error:#}"));
-        self.missing.push(Missing { name, error });
+        self.missing.push(MissingSystem { name, error });
         Ok(())
     }
 }
 
 /// Like [`get`], but every system is required.
 pub fn get_all(plan: &StudyPlan, env: &Environment) -> Result<Vec<Participant>> {
-    let Gathered { participants, missing } = get(plan, env)?;
+    let GatheredSystems { participants, missing } = get(plan, env)?;
     match missing.into_iter().next() {
-        Some(Missing { error, .. }) => Err(error),
+        Some(MissingSystem { error, .. }) => Err(error),
         None => Ok(participants),
     }
 }
 
-pub fn get(plan: &StudyPlan, env: &Environment) -> Result<Gathered> {
+pub fn get(plan: &StudyPlan, env: &Environment) -> Result<GatheredSystems> {
     let logins = plan.systems.iter().filter_map(|planned| planned.login.clone());
     let provisioner = provisioner(env)?.with_logins(logins.collect());
     let provisioner = provisioner.with_source(plan.source.clone())?;
-    let mut gathered = Gathered { participants: Vec::new(), missing: Vec::new() };
+    let mut gathered = GatheredSystems { participants: Vec::new(), missing: Vec::new() };
     let Prefixes { mut prefixes, unreached, agreed } =
         get_prefixes(plan, &provisioner, &mut gathered, env)?;
     let cpus = assay_probe::host(&env.cache_dir)?.cpus;
@@ -150,7 +150,7 @@ pub fn get(plan: &StudyPlan, env: &Environment) -> Result<Gathered> {
             match attach(url, name, spec, index == 0, env) {
                 Ok(participant) => gathered.participants.push(participant),
                 Err(error) => {
-                    let missing = Missing { name: name.clone(), error };
+                    let missing = MissingSystem { name: name.clone(), error };
                     gathered.leave_out(index, missing, plan, env)?;
                 }
             }
@@ -167,7 +167,7 @@ pub fn get(plan: &StudyPlan, env: &Environment) -> Result<Gathered> {
         meant.push(of_system);
         let agreed = agreed.get(&spec.product).map(String::as_str);
         let old = provisioner.old_release(&spec, &prefix, agreed);
-        let old = old.filter(|_| plan.study.bisect.is_none() && !planned.is_twin);
+        let old = old.filter(|_| plan.study.search.is_none() && !planned.is_twin);
         if let Some(old) = &old {
             env.progress.note(&format!("warning: `{name}` {old}"));
         }
@@ -195,7 +195,7 @@ pub fn get(plan: &StudyPlan, env: &Environment) -> Result<Gathered> {
         ));
     }
     // The builds of a search, and that they may differ, are part of its answer.
-    if plan.study.bisect.is_none() {
+    if plan.study.search.is_none() {
         note_builds(&gathered.participants, &unreached, &provisioner, env)?;
     }
     Ok(gathered)
@@ -212,15 +212,16 @@ struct Prefixes {
 fn get_prefixes(
     plan: &StudyPlan,
     provisioner: &Provisioner,
-    gathered: &mut Gathered,
+    gathered: &mut GatheredSystems,
     env: &Environment,
 ) -> Result<Prefixes> {
-    let is_of_search = plan.study.bisect.is_some();
+    let is_of_search = plan.study.search.is_some();
     let all = plan.systems.iter().enumerate();
     let mut ours: Vec<(usize, &PlannedSystem)> = all.filter(|(_, it)| it.url.is_none()).collect();
     loop {
         let named: Vec<_> = ours.iter().map(|(_, it)| (it.name.as_str(), &it.spec)).collect();
-        let NotGot { index, error } = match fetch_all(provisioner, &named, is_of_search, env) {
+        let FetchFailure { index, error } = match fetch_all(provisioner, &named, is_of_search, env)
+        {
             Ok(FetchedPrefixes { prefixes, unreached, agreed }) => {
                 let places = ours.iter().map(|(index, _)| *index);
                 let prefixes = places.zip(prefixes).collect();
@@ -233,7 +234,7 @@ fn get_prefixes(
         });
         let Some(at) = index.filter(|at| *at < ours.len() && !is_full) else { return Err(error) };
         let (index, planned) = ours.remove(at);
-        let missing = Missing { name: planned.name.clone(), error };
+        let missing = MissingSystem { name: planned.name.clone(), error };
         gathered.leave_out(index, missing, plan, env)?;
     }
 }

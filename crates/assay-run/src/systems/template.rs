@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use assay_load::{LoadReport, TableContent};
 use assay_model::{
-    CellId, CpuPlacement, DataContent, DataSet, Experiment, PlannedCell, Prefix, Priority,
-    Restored, Setup, StartFrom, StatementMode, Study, System, TableForm, Test, counted, thousands,
+    CellId, CpuPlacement, DataContent, DataSet, DumpFinding, Experiment, PlannedCell, Prefix,
+    Priority, Setup, StartFrom, StatementMode, Study, System, TableForm, Test, counted, thousands,
 };
 use assay_servers::{AttachedServer, ServerInstance, Site, ValgrindTool};
 use assay_study::{Phase, mean_rate};
@@ -53,7 +53,7 @@ struct ContentCount {
     checksum: String,
 }
 
-fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
+fn restored_in(dir: &Path) -> Result<Vec<DumpFinding>> {
     let path = dir.join(RESTORED);
     if !path.is_file() {
         return Ok(Vec::new());
@@ -62,7 +62,7 @@ fn restored_in(dir: &Path) -> Result<Vec<Restored>> {
     read.with_context(|| format!("`{}` is damaged", path.display()))
 }
 
-fn write_restored(fresh: &Path, restored: &[Restored]) -> Result<()> {
+fn write_restored(fresh: &Path, restored: &[DumpFinding]) -> Result<()> {
     let path = fresh.with_file_name(RESTORED);
     // The directory of the template appears with its data, which come later.
     path.parent().map_or(Ok(()), paths::make_private)?;
@@ -75,7 +75,7 @@ pub struct Template {
     /// After the aging writes, maintained again. A user's tables are never aged: this is the same directory.
     pub aged: PathBuf,
     made: TemplateFacts,
-    pub restored: Vec<Restored>,
+    pub restored: Vec<DumpFinding>,
     /// Keeps the directories from being cleaned away; `None` for a server that runs already.
     _held: Option<fs_err::File>,
 }
@@ -136,7 +136,7 @@ impl Templates {
         found.with_context(|| format!("no data of {data} was loaded"))
     }
 
-    pub fn restored(&self) -> impl Iterator<Item = (usize, &Restored)> {
+    pub fn restored(&self) -> impl Iterator<Item = (usize, &DumpFinding)> {
         let all = self.by_data.values().flat_map(|templates| templates.iter().enumerate());
         all.flat_map(|(system, template)| template.restored.iter().map(move |it| (system, it)))
     }
@@ -219,14 +219,14 @@ pub fn still_to_age_s(
 
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start `{0}`")]
-pub struct NotStarted(pub String);
+pub struct StartFailure(pub String);
 
-type Empty = BTreeMap<PathBuf, Instance>;
+type EmptySystems = BTreeMap<PathBuf, Instance>;
 
 /// Starts one of every system to be loaded: a refused option is reported before the others are loaded, which may take
 /// long.
-fn start_empty(makers: &[Maker]) -> Result<Empty> {
-    let mut started = Empty::new();
+fn start_empty(makers: &[Maker]) -> Result<EmptySystems> {
+    let mut started = EmptySystems::new();
     for maker in makers {
         if maker.participant.attached.is_some() {
             continue;
@@ -236,7 +236,7 @@ fn start_empty(makers: &[Maker]) -> Result<Empty> {
             continue;
         }
         let name = &maker.participant.system.name;
-        let mut server = maker.empty().with_context(|| NotStarted(name.clone()))?;
+        let mut server = maker.empty().with_context(|| StartFailure(name.clone()))?;
         // There may be memory for only one system at a time.
         if maker.study.experiment == Experiment::Interleaved {
             server.freeze()?;
@@ -328,7 +328,7 @@ impl Maker<'_> {
         StudyTables::of(self.study, &self.participant.system.spec, self.data)
     }
 
-    fn template(&self, empty: &mut Empty) -> Result<Template> {
+    fn template(&self, empty: &mut EmptySystems) -> Result<Template> {
         if self.participant.attached.is_some() {
             return self.of_running_server();
         }
@@ -359,7 +359,7 @@ impl Maker<'_> {
     }
 
     /// Loads missing data. They stay in the cache while the file is open. Without aging, they are a complete template.
-    fn loaded(&self, empty: &mut Empty) -> Result<fs_err::File> {
+    fn loaded(&self, empty: &mut EmptySystems) -> Result<fs_err::File> {
         let dir = self.dir()?;
         self.describe(&dir)?;
         let making = making(self.env, &dir)?;
@@ -375,7 +375,7 @@ impl Maker<'_> {
         Ok(held)
     }
 
-    fn load_unless_there(&self, fresh: &Path, empty: &mut Empty) -> Result<()> {
+    fn load_unless_there(&self, fresh: &Path, empty: &mut EmptySystems) -> Result<()> {
         if fresh.is_dir() {
             return Ok(());
         }
@@ -439,7 +439,7 @@ impl Maker<'_> {
         Ok(running(made))
     }
 
-    fn filled(&self) -> Result<(Instance, ContentCount, Vec<Restored>)> {
+    fn filled(&self) -> Result<(Instance, ContentCount, Vec<DumpFinding>)> {
         let name = &self.participant.system.name;
         let attached = self.participant.attached.clone();
         let attached = attached.with_context(|| format!("`{name}` is not running yet"))?;

@@ -18,7 +18,7 @@ const CHANNEL: &str = "build.channel";
 enum Meaning {
     /// Wrong in any comparison.
     Wrong,
-    /// A property of the builder. Between versions, it is part of the comparison if nobody has built all of them.
+    /// A property of the builder. Between versions, it is part of the comparison if no builder has built all of them.
     OfBuilder,
     /// A property of the release, if the builder is the same; otherwise a property of the builder.
     OfRelease,

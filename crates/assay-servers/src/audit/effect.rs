@@ -301,7 +301,7 @@ pub(super) fn is_same(variable: &str, asked: &str, later: &[&str], answer: &str)
         // The server chooses.
         (Some(-1.0), Some(_)) => true,
         (Some(one), Some(other)) => (one - other).abs() <= ROUNDED * one.abs().max(other.abs()),
-        // A number in place of a word of a list.
+        // A number instead of a word of a list.
         (Some(_), None) => switch(answer).is_none(),
         (None, Some(_)) => false,
         (None, None) => words_are_same(asked, answer),

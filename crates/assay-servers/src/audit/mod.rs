@@ -2,12 +2,12 @@
 
 mod builds;
 mod effect;
+mod equal_systems;
 mod facts;
 mod idle;
 mod plans;
 mod requests;
 mod rules;
-mod same;
 #[cfg(test)]
 mod tests;
 
@@ -22,10 +22,10 @@ use self::rules::{ProductDefault, SettingRule, spelling};
 
 pub(crate) use self::effect::nearest;
 pub use self::effect::{IneffectiveOption, ineffective, warnings};
+pub use self::equal_systems::same_systems;
 pub use self::facts::{ANSWER, AuditFacts, AuditedPlan, AuditedSystem, ServerSettings};
 pub(crate) use self::facts::{JIT, NO_JIT};
 pub use self::rules::is_ignored;
-pub use self::same::same_systems;
 
 /// The variables that a finding may be about: those of the rule of this name, or the one that is called so.
 pub fn variables_of(setting: &str) -> Vec<&str> {

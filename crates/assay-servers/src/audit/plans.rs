@@ -85,7 +85,7 @@ enum PlanReason {
     Engine,
     Options(Vec<String>),
     Version,
-    /// Nobody requested a difference.
+    /// No difference was requested.
     Unknown,
 }
 

@@ -112,7 +112,7 @@ fn what_no_system_does_of_a_file_for_all_makes_them_no_less_equal() {
 fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
     let none = audit(&[("innodb_change_buffering", "none")], &[], &[]);
     assert_eq!(none, []);
-    // Nobody can set it on the other version, so the remedy is its equivalent on this one.
+    // The other version lacks the setting, so the remedy is its equivalent on this one.
     let all = audit(&[("innodb_change_buffering", "all")], &[], &[]);
     assert_eq!(classes(&all), [("innodb_change_buffering", AuditClass::Harmless)]);
     let why = &all[0].why;

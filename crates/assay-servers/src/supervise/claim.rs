@@ -47,7 +47,7 @@ impl DirectoryClaim {
         let mut lock = directory.as_os_str().to_owned();
         lock.push(ENDING);
         let lock = PathBuf::from(lock);
-        // Whoever can read a file can lock it: nobody else may.
+        // Every user who can read a file can lock it, so only this user may read it.
         let file = fs::OpenOptions::new().create(true).append(true).mode(0o600).open(&lock)?;
         match file.try_lock() {
             Ok(()) => {}

@@ -136,7 +136,7 @@ pub(super) fn give_way() {
     if is_realtime() { sleep(PAUSE) } else { sched_yield() }
 }
 
-#[expect(unsafe_code, reason = "nobody wraps this system call")]
+#[expect(unsafe_code, reason = "no crate wraps this system call")]
 pub(super) fn is_realtime() -> bool {
     // SAFETY: it has no argument but the thread, which is the calling one.
     let policy = unsafe { libc::sched_getscheduler(0) };
@@ -144,10 +144,10 @@ pub(super) fn is_realtime() -> bool {
     policy >= 0 && policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_RR
 }
 
-/// Runs on any CPU at normal priority from now on. Whoever reaps a process at real-time priority may wait in the kernel
-/// for another thread of the same CPU, which then cannot run: the kernel spins until all have released the process's
-/// entries in `/proc`.
-#[expect(unsafe_code, reason = "nobody wraps this system call")]
+/// Runs on any CPU at normal priority from now on. A thread that reaps a process at real-time priority may wait in the
+/// kernel for another thread of the same CPU, which then cannot run: the kernel spins until all have released the
+/// process's entries in `/proc`.
+#[expect(unsafe_code, reason = "no crate wraps this system call")]
 pub(super) fn leave_realtime() {
     if !is_realtime() {
         return;

@@ -257,7 +257,7 @@ impl SupervisorProcess {
         Ok(())
     }
 
-    /// Fails once the other side is gone, since nobody waits for the result.
+    /// Fails once the other side is gone, because the result is not needed then.
     fn still_wanted(&self) -> io::Result<()> {
         let Some(socket) = &self.socket else { return Ok(()) };
         let mut awaited = [PollFd::new(socket.get_ref(), PollFlags::RDHUP)];
@@ -411,9 +411,9 @@ fn keep(is_apart: bool, command: &OsStr) -> io::Result<()> {
         shell.stdout(io::stderr().as_fd().try_clone_to_owned()?);
     }
     die_with_parent(&mut shell, getpid());
-    let watched = socket.try_clone()?;
+    let parent = socket.try_clone()?;
     let shell = shell.spawn()?;
-    std::thread::Builder::new().spawn(move || kill_at_the_end_of(watched))?;
+    std::thread::Builder::new().spawn(move || kill_at_the_end_of(parent))?;
     let shell = Pid::from_child(&shell);
     loop {
         match wait(WaitOptions::empty()) {
@@ -443,7 +443,7 @@ fn kill_at_the_end_of(mut socket: UnixStream) {
 }
 
 /// Makes a write past the limit fail with an error instead of killing this process silently.
-#[expect(unsafe_code, reason = "nobody wraps this system call")]
+#[expect(unsafe_code, reason = "no crate wraps this system call")]
 pub fn fail_at_the_limit_of_file_sizes() {
     // A handler, because started programs get the default instead of it.
     extern "C" fn nothing(_: c_int) {}

@@ -35,7 +35,7 @@ struct RunRecord {
 
 impl RunDir {
     pub(super) fn create(root: &Path, name: &str, directories: &[PathBuf]) -> io::Result<Self> {
-        // While it is held, nobody takes the new directory, which is not locked yet, for a dead one.
+        // The new directory is not locked yet. While the root is locked, no process takes it for garbage.
         let _root_lock = lock_root(root)?;
         let path = root.join(name);
         create_private(&path, false)?;
@@ -229,7 +229,7 @@ struct MemorySegment {
     owner: u32,
 }
 
-/// Removes the segment of a server whose data directory is in `instance`, once nobody uses it any more.
+/// Removes the segment of a server whose data directory is in `instance`, once no process uses it any more.
 pub(super) fn release_segment(instance: &Path) -> io::Result<()> {
     for file in [instance.join(PID_FILE), instance.join("data").join(PID_FILE)] {
         // Only a killed Postgres leaves one.
@@ -281,7 +281,7 @@ fn segment(line: &str) -> Option<MemorySegment> {
     })
 }
 
-#[expect(unsafe_code, reason = "nobody wraps this system call")]
+#[expect(unsafe_code, reason = "no crate wraps this system call")]
 fn remove_segment(id: i32) -> io::Result<()> {
     // SAFETY: this operation takes no buffer.
     match unsafe { libc::shmctl(id, libc::IPC_RMID, std::ptr::null_mut()) } {

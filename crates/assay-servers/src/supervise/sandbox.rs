@@ -122,7 +122,7 @@ impl Sandbox {
         &self.run_dir
     }
 
-    /// Locks the directories that exist by now, so that nobody takes them for garbage even if their lock files are
+    /// Locks the directories that exist by now, so that they are not taken for garbage even if their lock files are
     /// removed.
     pub(crate) fn hold(&mut self) -> Result<()> {
         self.request(&SupervisorRequest::Hold).map(drop)

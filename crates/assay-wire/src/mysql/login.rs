@@ -139,7 +139,7 @@ impl<'a> MySqlLogin<'a> {
         }
     }
 
-    /// The password in clear text, for unix sockets only: there nobody but the server can read it.
+    /// The password in clear text, for unix sockets only: there only the server can read it.
     fn password_in_clear(&self) -> WireResult<Vec<u8>> {
         match self.options.address {
             Address::Unix(_) => Ok([self.password(), &[0]].concat()),

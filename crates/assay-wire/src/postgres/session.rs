@@ -21,7 +21,7 @@ use crate::value::{
 /// A server that is not ready after this many messages never will be.
 const MAX_LOGIN_MESSAGES: usize = 200;
 
-type TakeRow<'a> = &'a mut dyn FnMut(RowValues<'_>) -> WireResult<()>;
+type TakeDataRow<'a> = &'a mut dyn FnMut(RowValues<'_>) -> WireResult<()>;
 
 #[derive(Debug)]
 pub(crate) struct PostgresSession {
@@ -270,7 +270,7 @@ impl PostgresSession {
         &mut self,
         channel: &mut Channel,
         sql: &str,
-        take: TakeRow<'_>,
+        take: TakeDataRow<'_>,
     ) -> WireResult<ResultSet> {
         self.rows(channel, sql, ReadBudget::message_by_message(), take)
     }
@@ -280,7 +280,7 @@ impl PostgresSession {
         channel: &mut Channel,
         sql: &str,
         budget: ReadBudget,
-        take: TakeRow<'_>,
+        take: TakeDataRow<'_>,
     ) -> WireResult<ResultSet> {
         put_query(sql.as_bytes(), &mut self.outbox)?;
         channel.begin_kept_reply(budget)?;
@@ -294,7 +294,7 @@ impl PostgresSession {
     fn reply(
         &mut self,
         channel: &mut Channel,
-        take: TakeRow<'_>,
+        take: TakeDataRow<'_>,
     ) -> WireResult<WireResult<ResultSet>> {
         let (mut kept, mut is_kept) = (ResultSet::default(), true);
         let mut failure = None;

@@ -206,7 +206,7 @@ pub fn without_definer(
     let text = head(sql);
     let upper = text.to_ascii_uppercase();
     let begin = upper.find("DEFINER")?;
-    // `SQL SECURITY DEFINER` names nobody, and neither do words of a body.
+    // `SQL SECURITY DEFINER` and the words of a body name no user.
     let before = upper.get(..begin)?;
     if ["VIEW ", "TRIGGER ", "FUNCTION ", "PROCEDURE ", "EVENT ", "'"]
         .iter()

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use assay_model::{
-    Definition, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, Preparation, Schema,
-    StartFrom, Test, Unit,
+    Definition, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, Preparation, StartFrom, Test,
+    Unit,
 };
 
 use crate::steps::{define, group, statementless};
@@ -129,7 +129,7 @@ fn test(name: &str, does: &str, step: IbenchStep) -> Test {
     define(Definition {
         unit,
         start_from: StartFrom::Fresh,
-        ..statementless(name, does, group, Schema::Ibench(step))
+        ..statementless(name, does, group, step.into())
     })
 }
 
@@ -187,10 +187,7 @@ mod tests {
     };
 
     fn steps(sizes: &IbenchSizes) -> Vec<(&'static str, IbenchStep)> {
-        let step = |test: &Test| match &test.definition().schema {
-            Schema::Ibench(step) => (test.name(), *step),
-            other => panic!("{other:?}"),
-        };
+        let step = |test: &Test| (test.name(), *test.ibench().unwrap());
         ibench_steps(sizes).iter().map(step).collect()
     }
 

@@ -1,7 +1,7 @@
 //! The workload as a test, and its options.
 
 use assay_model::limits::tpcc::WAREHOUSES;
-use assay_model::{Definition, Schema, StartFrom, Test, Tpcc};
+use assay_model::{Definition, StartFrom, Test, Tpcc};
 use assay_options::{count, on_off};
 use clap::ArgAction::Set;
 use clap::Args;
@@ -54,6 +54,6 @@ pub fn tpcc_tests(options: &TpccOptions) -> Vec<Test> {
     let group = group(0, TPCC, "TPC-C-like");
     vec![define(Definition {
         start_from: StartFrom::Fresh,
-        ..statementless(TPCC, &does, group, Schema::Tpcc(tpcc))
+        ..statementless(TPCC, &does, group, tpcc.into())
     })]
 }

@@ -3,7 +3,7 @@
 
 use assay_load::{ClientSession, ClientWork, Tables, fill};
 use assay_model::{CpuPlacement, DataSet, Product, Setup, StatementMode, TableForm};
-use assay_probe::{ProbeConfig, UsageProbe, WatchedServer};
+use assay_probe::{ProbeConfig, ProbedServer, UsageProbe};
 use assay_testkit::TestServer;
 use assay_workloads::test_by_name;
 
@@ -59,7 +59,7 @@ pub(crate) fn side(system: &str, test: &str) -> Side {
     server.server().place(placement, &[cpu], tids.as_deref().unwrap_or_default()).unwrap();
     let data_dir = server.server().data_dir();
     let serving = tids.clone().unwrap_or_default();
-    let watched = WatchedServer { pid: server.pid(), connection_tids: tids, data_dir };
+    let watched = ProbedServer { pid: server.pid(), connection_tids: tids, data_dir };
     let client_tids = session.client_tids();
     let probe = UsageProbe::new(ProbeConfig { client_tids, server: Some(watched) }).unwrap();
     Side { server, session, probe, serving, product }

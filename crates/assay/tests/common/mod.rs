@@ -306,7 +306,7 @@ fn is_complete(template: &Path) -> bool {
     !has("fresh") || (has("aged") && has("made.json"))
 }
 
-/// Hard-links templates into another directory. Nobody writes to them, because servers run on copies. If links are
+/// Hard-links templates into another directory. No server writes to them, because servers run on copies. If links are
 /// impossible, as to another file system, every test loads its own data.
 fn link_templates(from: &Path, to: &Path, is_wanted: fn(&Path) -> bool) {
     let is_one = |entry: &fs_err::DirEntry| {

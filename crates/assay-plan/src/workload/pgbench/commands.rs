@@ -7,8 +7,8 @@ use assay_workloads::sql::{first_word, leading_name, words};
 use assay_workloads::{ExpressionValue, column_names};
 
 use super::expression::Expression;
-use super::known::{KnownValue, to_constant, unknown};
-use super::state::{Branch, Last, ScriptState};
+use super::state::{Branch, LastStatement, ScriptState};
+use super::variables::{KnownValue, to_constant, unknown};
 use crate::document::{FileFault, FileResult};
 
 const COMMANDS: &str = "pgbench's commands are `\\set`, `\\setrandom`, `\\sleep`, `\\gset`, `\\aset`, `\\if` to \
@@ -295,11 +295,15 @@ impl<'t> ScriptState<'t> {
 impl<'t> ScriptState<'t> {
     /// `\gset [PREFIX]` turns the columns of the first row into variables; `\aset [PREFIX]`, those of the last row of
     /// each result.
-    pub(super) fn keep(&mut self, command: &MetaCommand<'t>, last: Option<Last>) -> FileResult<()> {
+    pub(super) fn keep(
+        &mut self,
+        command: &MetaCommand<'t>,
+        last: Option<LastStatement>,
+    ) -> FileResult<()> {
         let word = command.word;
         let is_all = command.name == "\\aset";
         let prefix = leading_name(self.text.get(command.rest()).unwrap_or_default());
-        let Some(Last { step, parts }) = last else {
+        let Some(LastStatement { step, parts }) = last else {
             return Err(FileFault::at(command.place(), format!("`{word}` follows no query")));
         };
         if self.pipeline.is_some() {

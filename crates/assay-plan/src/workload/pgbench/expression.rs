@@ -7,7 +7,7 @@ use assay_model::{Distribution, Function, Range as Integers, Term};
 use assay_workloads::sql::leading_name;
 use assay_workloads::{ExpressionValue, constant};
 
-use super::known::{Variables, of_constant, to_constant, unknown};
+use super::variables::{Variables, of_constant, to_constant, unknown};
 use crate::document::{FileFault, FileResult};
 
 const DEPTH_MAX: u32 = 50;

@@ -11,8 +11,8 @@ use assay_workloads::unrepeatable;
 
 use super::builtin::TABLE_NAMES;
 use super::commands::{MetaCommand, constant_text, in_statement, refused};
-use super::known::{KnownValue, Variables, unknown};
-use super::state::{Branch, Last, ScriptState};
+use super::state::{Branch, LastStatement, ScriptState};
+use super::variables::{KnownValue, Variables, unknown};
 use crate::document::{FileFault, FileResult};
 
 const FAULTS_MAX: usize = 100;
@@ -166,7 +166,7 @@ impl ScriptState<'_> {
         }
         let is_always = self.when.is_none();
         self.places.extend(parts.iter().map(|place| (place.clone(), is_always)));
-        self.last = Some(Last { step: self.steps.len(), parts });
+        self.last = Some(LastStatement { step: self.steps.len(), parts });
         let sql = PerDialect { mysql: None, postgres: sql };
         let (times, keep, when) = (1, Vec::new(), self.when);
         self.push_step(UserStep::Send { sql, times, keep, sending, when }, whole);

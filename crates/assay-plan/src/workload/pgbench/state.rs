@@ -6,7 +6,7 @@ use assay_model::limits::user::{STEPS, TERMS, VARIABLES};
 use assay_model::{Generator, Term, UserStep, Variable};
 
 use super::expression::simple_draw;
-use super::known::Variables;
+use super::variables::Variables;
 use crate::document::FileFault;
 
 pub(super) struct ScriptState<'t> {
@@ -21,7 +21,7 @@ pub(super) struct ScriptState<'t> {
     /// Parts of an unfinished statement: several if joined by `\;`.
     pub(super) open: Vec<Range<usize>>,
     pub(super) is_joined: bool,
-    pub(super) last: Option<Last>,
+    pub(super) last: Option<LastStatement>,
     pub(super) when: Option<u32>,
     pub(super) branches: Vec<Branch>,
     /// Place of a pipeline's start, and the number of branches around it.
@@ -30,7 +30,7 @@ pub(super) struct ScriptState<'t> {
     pub(super) faults: Vec<FileFault>,
 }
 
-pub(super) struct Last {
+pub(super) struct LastStatement {
     pub(super) step: usize,
     /// Places of its parts: several if joined by `\;`.
     pub(super) parts: Vec<Range<usize>>,

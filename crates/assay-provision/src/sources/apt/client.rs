@@ -15,7 +15,7 @@ use crate::programs;
 
 /// Replaces the machine's configuration and state.
 #[derive(Clone, Copy)]
-pub(super) struct Private<'a> {
+pub(super) struct PrivateConfiguration<'a> {
     pub(super) configuration: &'a Path,
     /// Lock of the cache that the program changes.
     pub(super) lock: &'a fs_err::File,
@@ -37,7 +37,7 @@ pub(super) fn output(program: &'static str, arguments: &[&str]) -> Result<String
 pub(super) fn run(
     program: &'static str,
     arguments: &[&str],
-    private: Option<Private<'_>>,
+    private: Option<PrivateConfiguration<'_>>,
     directory: &Path,
     release: &str,
     each: &mut dyn FnMut(&str),
@@ -64,7 +64,7 @@ pub(super) fn run(
     });
     let (progress, seen) = mpsc::channel();
     let pid = rustix::process::Pid::from_child(&child);
-    let watch = thread::spawn(move || stalled(&seen, pid));
+    let waiter = thread::spawn(move || stalled(&seen, pid));
     let stdout = child.stdout.take();
     let lines = stdout.into_iter().flat_map(|pipe| BufReader::new(pipe).lines());
     let mut last = String::new();
@@ -76,7 +76,7 @@ pub(super) fn run(
         last = line;
     }
     drop(progress);
-    let stalled = watch.join().unwrap_or(false);
+    let stalled = waiter.join().unwrap_or(false);
     let status = programs::wait(&mut child)?;
     let complaints = complaints.join().unwrap_or_default();
     if stalled {

@@ -10,7 +10,7 @@ mod machine;
 
 use std::path::{Path, PathBuf};
 
-use client::Private;
+use client::PrivateConfiguration;
 use fs_err as fs;
 use machine::{AptArchive, AptMachine, Suites, distribution_of};
 
@@ -106,7 +106,7 @@ impl<'a> Apt<'a> {
         each: &mut dyn FnMut(&str),
     ) -> Result<()> {
         let configuration = self.state(release).join(CONFIGURATION);
-        let private = Private { configuration: &configuration, lock: &self.lock };
+        let private = PrivateConfiguration { configuration: &configuration, lock: &self.lock };
         client::run("apt-get", arguments, Some(private), directory, &release.name, each)
     }
 

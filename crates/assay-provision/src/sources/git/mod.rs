@@ -331,7 +331,7 @@ fn said_first(program: &str) -> Result<String> {
     Ok(text.lines().next().unwrap_or_default().trim().to_owned())
 }
 
-/// Returns whether ccache is installed and nobody else can write to its cache.
+/// Returns whether ccache is installed and only this user can write to its cache.
 fn has_own_ccache() -> bool {
     let asked = programs::output(Command::new("ccache").args(["--get-config", "cache_dir"]));
     let Ok(output) = asked.map(|it| String::from_utf8_lossy(&it.stdout).into_owned()) else {

@@ -70,7 +70,7 @@ pub(crate) struct Fix {
     pub(crate) about: String,
     /// It is tried if one of these is among the errors.
     signs: Vec<String>,
-    /// C compiler in place of the usual one; both must be installed.
+    /// C compiler that replaces the usual one; both must be installed.
     pub(crate) cc: Option<String>,
     cxx: Option<String>,
     #[serde(default)]

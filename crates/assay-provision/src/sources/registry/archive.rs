@@ -328,9 +328,9 @@ mod tests {
         assert_eq!(fs::read_to_string(root.path().join("l/a")).unwrap(), "y");
     }
 
-    struct Counted<'a>(Cursor<&'a [u8]>, &'a std::cell::Cell<usize>);
+    struct CountingReader<'a>(Cursor<&'a [u8]>, &'a std::cell::Cell<usize>);
 
-    impl Read for Counted<'_> {
+    impl Read for CountingReader<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let read = self.0.read(buffer)?;
             self.1.set(self.1.get() + read);
@@ -338,7 +338,7 @@ mod tests {
         }
     }
 
-    impl Seek for Counted<'_> {
+    impl Seek for CountingReader<'_> {
         fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
             self.0.seek(to)
         }
@@ -350,7 +350,7 @@ mod tests {
         let many: Vec<_> = names.iter().map(|name| (name.as_str(), 0, "")).collect();
         let (bytes, read) = (zip(&many), std::cell::Cell::new(0));
         let root = tempfile::tempdir().unwrap();
-        let archive = Counted(Cursor::new(&bytes), &read);
+        let archive = CountingReader(Cursor::new(&bytes), &read);
         let mut tree = UnpackTree::new(root.path(), SMALL);
         let error = whole("a.zip", archive, &EntrySelection::default(), &mut tree).unwrap_err();
         assert!(error.to_string().contains("too many entries"), "{error}");

@@ -59,7 +59,7 @@ impl RegistryClient<'_> {
         // Both pipes are drained at once: a full one would stop the client.
         let stdout = drain(child.stdout.take(), said.clone());
         let stderr = drain(child.stderr.take(), said);
-        let stalled = self.watch(&hear);
+        let stalled = self.stalls(&hear);
         if stalled {
             let group = rustix::process::Pid::from_child(&child);
             let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
@@ -78,7 +78,7 @@ impl RegistryClient<'_> {
     }
 
     /// Waits until the client has closed its output. Returns true if it stops making progress.
-    fn watch(&mut self, hear: &mpsc::Receiver<()>) -> bool {
+    fn stalls(&mut self, hear: &mpsc::Receiver<()>) -> bool {
         let (mut written, mut moved) = (0, Instant::now());
         loop {
             match hear.recv_timeout(LOOK) {

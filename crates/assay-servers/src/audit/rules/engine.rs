@@ -166,7 +166,7 @@ pub(super) const RULES: &[SettingRule] = &[
     trap("innodb_log_file_buffering", CACHED, "MariaDB 10.8.4 and 10.9.2 release notes")
         .else_("ON"),
     trap("innodb_log_file_mmap", "the log is memory-mapped", MARIADB).else_("OFF"),
-    // Since MariaDB 11.0.1 in place of the method.
+    // Since MariaDB 11.0.1, they replace the method.
     trap("data_file_buffering", CACHED, ADDED_IN_11_0).from(DATA_BUFFERING),
     trap("data_file_write_through", CACHED, ADDED_IN_11_0).from(DATA_THROUGH),
     trap("log_file_write_through", CACHED, ADDED_IN_11_0).from(LOG_THROUGH),

@@ -1,0 +1,13 @@
+//! The test files of this crate in one program, because each program takes seconds to link. `cargo xtask suite` runs
+//! each file in a process of its own.
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
+
+mod alterations;
+mod collect;
+#[path = "../common/mod.rs"]
+mod common;
+mod copy;
+mod hostile;
+mod kill;
+mod ledger;
+mod schema;

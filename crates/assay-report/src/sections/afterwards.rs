@@ -1,0 +1,53 @@
+//! Sections of the work after a study: a table, then what happened second by second.
+
+use super::study::JudgedStudy;
+use crate::charts::{Place, marks};
+use crate::document::{Block, Fold, Look, Section, Table, Wish};
+use crate::section::{SectionContent, ShownSection, sections};
+use crate::words::{capital, sentence};
+
+/// A short report has only the tables.
+pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let sections = sections(study).into_iter();
+    let blocks = |shown| if wish.is_page() { page(shown) } else { plain(shown, wish) };
+    sections.flat_map(blocks).collect()
+}
+
+fn page(shown: ShownSection) -> Vec<Block<'static>> {
+    let ShownSection { section, content, systems } = shown;
+    let SectionContent { contradictions, tables, notes, charts } = content;
+    let look = Look { class: "shaded stack".to_owned(), ..Look::default() };
+    let mut blocks = Block::prose("", contradictions.iter().map(|it| sentence(it)));
+    blocks.extend(tables.first().map(|it| Block::Table(Table { look, ..it.table() })));
+    blocks.extend(Block::prose("basis", notes));
+    if !charts.is_empty() {
+        blocks.push(Block::key(&systems));
+    }
+    blocks.extend(charts.iter().map(|it| {
+        let mut drawn = vec![Block::Figures("charts", vec![marks::small(&it.chart)])];
+        drawn.extend(Block::prose("basis", [format!("{}.", it.summary)]));
+        let heading = format!("{}, second by second", it.test);
+        Block::Section(Section {
+            class: "seconds",
+            blocks: drawn,
+            ..Section::new(heading, Fold::Open)
+        })
+    }));
+    let title = capital(section.title());
+    Block::place(section.key(), title.clone(), title, blocks)
+}
+
+fn plain(shown: ShownSection, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let SectionContent { tables, notes, .. } = shown.content;
+    let bare = Wish::of(wish.medium, wish.is_verbose);
+    let choice = move |number: usize| {
+        let table = tables.get(number)?;
+        Some(vec![Block::Table(table.titled(&bare))])
+    };
+    let mut blocks = vec![Block::Fitted(Box::new(choice))];
+    if !wish.is_short() {
+        blocks.push(Block::Lines(notes));
+        blocks.push(Block::Images(wish.images.at(&Place::Section(shown.section.key()))));
+    }
+    blocks
+}

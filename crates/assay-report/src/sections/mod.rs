@@ -1,0 +1,40 @@
+//! The sections of the report of a study: each is a file, from the figures that it takes from the judged study to its
+//! blocks, which are the same for all formats. [`report`] has them in their order.
+
+mod account;
+mod afterwards;
+mod again;
+mod answer;
+pub(crate) mod answers;
+mod causes;
+pub(crate) mod caveats;
+mod conditions;
+pub(crate) mod counts;
+mod details;
+pub(crate) mod figure;
+pub(crate) mod findings;
+pub(crate) mod gate;
+pub(crate) mod groups;
+pub(crate) mod insert_bench;
+pub(crate) mod matrix;
+mod metrics;
+mod profiles;
+pub(crate) mod published;
+mod ranking;
+pub(crate) mod reasons;
+pub(crate) mod report;
+mod responses;
+pub(crate) mod shaded;
+pub(crate) mod startup;
+mod statements;
+mod step_metrics;
+mod steps;
+pub(crate) mod study;
+pub(crate) mod sweep;
+mod table;
+mod to_do;
+mod tpcc;
+mod trouble;
+pub(crate) mod undecided;
+pub(crate) mod versions;
+mod work;

@@ -1,0 +1,202 @@
+//! Steps of the Insert Benchmark: order, failures, and repetition in a resumed study.
+
+use std::ops::ControlFlow;
+
+use assay_model::{
+    BlockCell, EventKind, PlannedBlock, RateLoss, Slice, SliceOutcome, Statements, StepWork,
+    StudyRecord, Verdict, WorkCounters,
+};
+use assay_plan::{InsertBenchRequest, Request};
+use assay_sim::study;
+use assay_study::{Driver, Outcome, Shard, StudyAction, StudyEnd};
+use assay_verdict::{SliceSample, judge};
+
+fn benchmark() -> StudyRecord {
+    let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+    let bench = InsertBenchRequest { repeats: Some(2), ..InsertBenchRequest::default() };
+    study(&Request { insert_bench: Some(bench), ..Request::of_systems(&words) })
+}
+
+/// A requested step: block, cell, system, attempt, and whether it is recorded.
+type RequestedStep = (u32, usize, usize, u32, bool);
+
+struct StudyRun {
+    record: StudyRecord,
+    steps: Vec<RequestedStep>,
+    notes: Vec<EventKind>,
+    started: Vec<Vec<usize>>,
+    end: Option<StudyEnd>,
+}
+
+/// Runs a study to its end, or until it has requested `most` steps. `fails` selects failing steps.
+fn run(
+    mut record: StudyRecord,
+    shard: Shard,
+    most: usize,
+    fails: impl Fn(&RequestedStep) -> bool,
+) -> StudyRun {
+    let mut driver = Driver::new(&record, shard);
+    let (mut steps, mut notes, mut started) = (Vec::new(), Vec::new(), Vec::new());
+    let end = loop {
+        let action = match driver.next() {
+            ControlFlow::Break(end) => break Some(end),
+            ControlFlow::Continue(_) if steps.len() == most => break None,
+            ControlFlow::Continue(action) => action,
+        };
+        let outcome = match action {
+            StudyAction::Load => Outcome::Loaded { rates: Vec::new() },
+            StudyAction::Begin { block, left, ref cells, is_recorded, .. } => {
+                if !is_recorded {
+                    let cells = cells.iter();
+                    let cells = cells.map(|&(cell, rounds)| BlockCell {
+                        id: record.study.cells[cell].id,
+                        rounds,
+                    });
+                    let cells = cells.collect();
+                    record.blocks.push(PlannedBlock { number: block, run: 0, left, cells });
+                }
+                Outcome::Done
+            }
+            StudyAction::StartAll { ref order, .. } => {
+                let mut order = order.clone();
+                order.sort_unstable();
+                started.push(order);
+                Outcome::Done
+            }
+            StudyAction::Note { ref what, .. } => {
+                notes.push(what.clone());
+                Outcome::Done
+            }
+            StudyAction::Step { cell, system, block, attempt, is_recorded, .. } => {
+                let asked = (block, cell, system, attempt, is_recorded);
+                let slice = slice(&record, asked, fails(&asked));
+                steps.push(asked);
+                let samples = vec![SliceSample::of(&slice)];
+                if is_recorded {
+                    record.slices.push(slice);
+                }
+                Outcome::Measured { samples, seconds: 1.0 }
+            }
+            StudyAction::EndPhase => Outcome::Done,
+            other => panic!("{other:?}"),
+        };
+        driver.receive(&outcome, 0.0);
+    };
+    StudyRun { record, steps, notes, started, end }
+}
+
+fn slice(
+    record: &StudyRecord,
+    (block, cell, system, round, _): RequestedStep,
+    fails: bool,
+) -> Slice {
+    let failed = || SliceOutcome::Failed("in a test".to_owned());
+    // More than any background rate.
+    let insert = Statements { rows: 10_000, ..Statements::default() };
+    let step = StepWork { insert, ..StepWork::default() };
+    Slice {
+        block,
+        round,
+        outcome: if fails { failed() } else { SliceOutcome::Good },
+        work: WorkCounters { read: 100, elapsed_ns: 1_000_000_000, ..WorkCounters::default() },
+        step: Some(Box::new(step)),
+        ..Slice::of(system, record.study.cells[cell].id)
+    }
+}
+
+fn never(_: &RequestedStep) -> bool {
+    false
+}
+
+#[test]
+fn systems_alternate_step_by_step() {
+    let done = run(benchmark(), Shard::WHOLE, usize::MAX, never);
+    assert_eq!(done.end, Some(StudyEnd::Complete));
+    assert_eq!(done.steps.len(), 2 * 10 * 2);
+    let places: Vec<(u32, usize)> = done.steps.iter().map(|step| (step.0, step.1)).collect();
+    assert!(places.is_sorted());
+    // The first system of a step goes last in the next one.
+    for four in done.steps.chunks(4) {
+        assert_eq!([four[0].2, four[1].2], [four[3].2, four[2].2], "{four:?}");
+        assert_ne!(four[0].2, four[1].2);
+    }
+    assert_eq!(done.started, [[0, 1], [0, 1]]);
+    assert_eq!(done.notes, []);
+}
+
+#[test]
+fn blocks_belong_to_shards() {
+    for index in 0..2 {
+        let done = run(benchmark(), Shard::new(index, 2).unwrap(), usize::MAX, never);
+        assert_eq!(done.steps.len(), 20);
+        assert!(done.steps.iter().all(|step| step.0 == index));
+    }
+}
+
+#[test]
+fn a_resumed_study_repeats_the_steps_before_the_next_one() {
+    // The first system has done three steps, the second two.
+    let stopped = run(benchmark(), Shard::WHOLE, 5, never);
+    let ahead = stopped.steps[4].2;
+    let done = run(stopped.record, Shard::WHOLE, usize::MAX, never);
+    assert_eq!(done.end, Some(StudyEnd::Complete));
+    assert_eq!(done.notes, [EventKind::WritesRepeated]);
+    let repeated = done.steps.iter().filter(|step| !step.4).count();
+    assert_eq!(repeated, 5);
+    let of_third: Vec<_> = done.steps.iter().filter(|step| step.0 == 0 && step.1 == 2).collect();
+    assert!(of_third.iter().all(|step| step.4 == (step.2 != ahead)), "{of_third:?}");
+    assert_eq!(done.record.slices.len(), 40);
+    let again = run(done.record, Shard::WHOLE, usize::MAX, never);
+    assert_eq!((again.end, again.steps.len()), (Some(StudyEnd::Complete), 0));
+}
+
+#[test]
+fn a_system_that_fails_a_step_leaves_out_the_rest_until_the_study_is_resumed() {
+    let fails = |step: &RequestedStep| (step.0, step.1, step.2, step.3) == (0, 4, 1, 0);
+    let done = run(benchmark(), Shard::WHOLE, usize::MAX, fails);
+    assert_eq!(done.end, Some(StudyEnd::Unfinished));
+    let of_block = |system, block| {
+        done.steps.iter().filter(|step| (step.2, step.0) == (system, block)).count()
+    };
+    assert_eq!([of_block(0, 0), of_block(1, 0)], [10, 5]);
+    assert_eq!([of_block(0, 1), of_block(1, 1)], [10, 10]);
+    let verdict = |record: &StudyRecord| {
+        let cell = record.study.cells[4].id;
+        judge(record).cell(cell, 1).unwrap().verdict
+    };
+    assert_eq!(verdict(&done.record), Verdict::Failed);
+    // Only the failed system is restarted. Its failed step is attempted once more.
+    let resumed = run(done.record, Shard::WHOLE, usize::MAX, never);
+    assert_eq!(resumed.end, Some(StudyEnd::Complete));
+    assert_eq!(resumed.started, [[1]]);
+    assert_eq!(resumed.steps[4], (0, 4, 1, 1, true));
+    assert!(resumed.steps[..4].iter().all(|step| !step.4));
+    assert_eq!(resumed.record.slices.len(), 41);
+    assert_ne!(verdict(&resumed.record), Verdict::Failed);
+    // It is compared with the step of the other system.
+    let judgement = judge(&resumed.record);
+    let retried = judgement.cell(resumed.record.study.cells[4].id, 1).unwrap();
+    assert_eq!((retried.blocks, retried.rqps.is_some()), (2, true));
+}
+
+#[test]
+fn a_step_behind_its_background_rate_has_failed_and_is_not_compared() {
+    let mut record = run(benchmark(), Shard::WHOLE, usize::MAX, never).record;
+    let cell = record.study.cells[4].id;
+    for slice in record.slices.iter_mut().filter(|it| it.cell == cell && it.system == 1) {
+        let step = slice.step.as_mut().unwrap();
+        step.insert.rows = 94;
+        step.broke = Some(RateLoss { second: 7, insert_us: 1_234_000, delete_us: 5000 });
+    }
+    let judgement = judge(&record);
+    let judged = judgement.cell(cell, 1).unwrap();
+    assert_eq!((judged.verdict, judged.rqps), (Verdict::Failed, None));
+    assert_eq!(judged.step.as_ref().unwrap().sla_met, Some(false));
+    let why = judged.failure.as_deref().unwrap();
+    let expected = "missed its SLA: 94 inserts/s, 94% of the background rate of 100 from second 7 on, in which an \
+                    insert took up to 1.23 s and a delete up to 0.01 s";
+    assert_eq!(why, expected);
+    // The system continued with later steps.
+    let next = judgement.cell(record.study.cells[5].id, 1).unwrap();
+    assert_ne!(next.verdict, Verdict::Failed);
+}

@@ -1,0 +1,484 @@
+//! Checks published claims against measured values.
+//!
+//! A value with an interval holds if its whole interval does, and fails if none of it does. A value that cannot have an
+//! interval, such as a published one, decides by itself.
+
+use std::collections::BTreeMap;
+
+use assay_model::{Artifact, CellId, Estimate, Setup, StudyRecord, Verdict};
+use assay_verdict::{CellJudgement, JudgedRates, median};
+
+use crate::statement::{Quantity, Region, Relation, Share, ShareUnit, Statement, Summary};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ClaimStatus {
+    Holds,
+    Fails,
+    Unknown,
+}
+
+impl ClaimStatus {
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Fails => "does not hold",
+            Self::Unknown => "cannot say",
+        }
+    }
+
+    /// Conjunction: all must hold, and one failure suffices to fail.
+    pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
+        all.into_iter().fold(Self::Holds, |so_far, it| match (so_far, it) {
+            (Self::Fails, _) | (_, Self::Fails) => Self::Fails,
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::Holds, Self::Holds) => Self::Holds,
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClaimScope {
+    pub pairs: Vec<(usize, Option<usize>)>,
+    pub cells: Vec<CellId>,
+    pub extremes: Vec<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ClaimFigure {
+    pub study: String,
+    pub system: String,
+    pub than: Option<String>,
+    /// `None` for a summary of several.
+    pub test: Option<String>,
+    /// Number of tests with a value; 1 for a single test.
+    pub tests: u32,
+    pub setup: Setup,
+    pub value: Option<Estimate>,
+    /// Whether the value never has an interval, so that it decides by itself.
+    pub decides_alone: bool,
+    pub is_extreme: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CheckedStatement {
+    pub status: ClaimStatus,
+    pub figures: Vec<(ClaimFigure, ClaimStatus)>,
+    /// Number of tests or values counted by the share, by status: holds, fails, unknown.
+    pub counts: [u32; 3],
+}
+
+/// A study whose systems can each serve as base.
+#[derive(Debug)]
+pub struct ClaimSource<'a> {
+    record: &'a StudyRecord,
+    /// By base, computed on demand.
+    judged: BTreeMap<usize, JudgedRates>,
+}
+
+impl<'a> ClaimSource<'a> {
+    pub fn new(record: &'a StudyRecord) -> Self {
+        Self { record, judged: BTreeMap::new() }
+    }
+
+    /// By pair of systems, then by cell.
+    pub fn figures(&mut self, scope: &ClaimScope, statement: &Statement) -> Vec<ClaimFigure> {
+        let record = self.record;
+        let mut figures = Vec::new();
+        for &(system, than) in &scope.pairs {
+            let base = than.unwrap_or(0);
+            let judge = || JudgedRates::of(&compared_with(record, base));
+            let judged = self.judged.entry(base).or_insert_with(judge);
+            let values = ClaimValues { record, scope, statement, system, than, judged };
+            match statement.summary {
+                None => figures.extend(scope.cells.iter().map(|cell| values.of_test(*cell))),
+                Some(summary) => figures.extend(values.of_setups(summary)),
+            }
+        }
+        figures
+    }
+}
+
+fn compared_with(record: &StudyRecord, base: usize) -> StudyRecord {
+    let mut record = record.clone();
+    for (index, system) in record.systems.iter_mut().enumerate() {
+        system.is_base = index == base;
+    }
+    record
+}
+
+struct ClaimValues<'a> {
+    record: &'a StudyRecord,
+    scope: &'a ClaimScope,
+    statement: &'a Statement,
+    system: usize,
+    than: Option<usize>,
+    judged: &'a JudgedRates,
+}
+
+impl ClaimValues<'_> {
+    fn of_test(&self, cell: CellId) -> ClaimFigure {
+        let value = self.values().find(|(judged, _)| judged.cell == cell).and_then(|(_, it)| it);
+        self.figure(
+            Some(cell.test.name().to_owned()),
+            u32::from(value.is_some()),
+            cell.setup,
+            value,
+        )
+    }
+
+    fn of_setups(&self, summary: Summary) -> Vec<ClaimFigure> {
+        let mut setups: Vec<Setup> = self.scope.cells.iter().map(|cell| cell.setup).collect();
+        setups.sort_unstable();
+        setups.dedup();
+        let of_setup = |setup| {
+            let cells = self.scope.cells.iter().filter(|cell| cell.setup == setup).count();
+            let here = self.values().filter(|(judged, _)| judged.cell.setup == setup);
+            let values: Vec<Estimate> = here.filter_map(|(_, value)| value).collect();
+            let value = match (summary, self.statement.quantity) {
+                // A test without a value may have had any.
+                _ if values.len() < cells => None,
+                // Bounds cannot be resampled by blocks.
+                (Summary::Median, Quantity::Rqps) if !values.iter().any(|it| it.is_bound()) => {
+                    self.median(setup)
+                }
+                _ => summarised(summary, &values),
+            };
+            self.figure(None, values.len() as u32, setup, value)
+        };
+        setups.into_iter().map(of_setup).collect()
+    }
+
+    fn values(&self) -> impl Iterator<Item = (&CellJudgement, Option<Estimate>)> {
+        let mine = self.judged.judgement.cells.iter().filter(|it| self.is_meant(it));
+        mine.map(|cell| (cell, value(self.statement.quantity, cell)))
+    }
+
+    fn is_meant(&self, judged: &CellJudgement) -> bool {
+        judged.system == self.system && self.scope.cells.contains(&judged.cell)
+    }
+
+    fn median(&self, setup: Setup) -> Option<Estimate> {
+        self.judged
+            .median(self.record, |judged| judged.cell.setup == setup && self.is_meant(judged))
+    }
+
+    fn figure(
+        &self,
+        test: Option<String>,
+        tests: u32,
+        setup: Setup,
+        value: Option<Estimate>,
+    ) -> ClaimFigure {
+        let systems = &self.record.systems;
+        let name = |index: usize| systems.get(index).map_or_else(String::new, |it| it.name.clone());
+        let is_reported = |index: &usize| {
+            systems.get(*index).is_some_and(|it| matches!(it.artifact, Artifact::Reported(_)))
+        };
+        let are_reported = is_reported(&self.system) && self.than.as_ref().is_none_or(is_reported);
+        ClaimFigure {
+            study: self.record.study.id.clone(),
+            system: name(self.system),
+            than: self.than.map(name),
+            test,
+            tests,
+            setup,
+            value: value.filter(|it| it.value.is_finite()),
+            decides_alone: are_reported || !self.statement.quantity.has_interval(),
+            is_extreme: self.scope.extremes.contains(&self.system),
+        }
+    }
+}
+
+fn value(quantity: Quantity, cell: &CellJudgement) -> Option<Estimate> {
+    let latency = || cell.latency.as_ref();
+    let per_op = |key| cell.per_op?.get(key);
+    let step = || cell.step.as_ref();
+    let is_comparable = cell.verdict != Verdict::Failed;
+    let alone = match quantity {
+        Quantity::Rqps | Quantity::CpuRatio if !is_comparable => return None,
+        Quantity::Rqps => return cell.rqps,
+        Quantity::Qps => return cell.qps,
+        Quantity::CpuRatio => return cell.cpu_ratio,
+        Quantity::Tps => cell.tps,
+        Quantity::LatencyP50 => latency().and_then(|it| it.p50),
+        Quantity::LatencyP95 => latency().and_then(|it| it.p95),
+        Quantity::LatencyP99 => latency().and_then(|it| it.p99),
+        Quantity::LatencyMax => latency().and_then(|it| it.max),
+        Quantity::ServerCpuUs => per_op("server_cpu_us"),
+        Quantity::ContextSwitches => per_op("cs"),
+        Quantity::ClientCpuUs => per_op("client_cpu_us"),
+        Quantity::Reads => per_op("reads"),
+        Quantity::ReadKb => per_op("read_kb"),
+        Quantity::WriteKb => per_op("write_kb"),
+        Quantity::InsertRate => step().map(|it| it.ips),
+        Quantity::DeleteRate => step().map(|it| it.dps),
+        Quantity::QueryRate => step().map(|it| it.qps),
+        Quantity::StepSeconds => step().map(|it| it.seconds),
+        Quantity::Sla => step().and_then(|it| it.sla_met).map(|met| f64::from(u8::from(met))),
+    };
+    alone.map(Estimate::without_interval)
+}
+
+/// Median or extreme of values. The ends of its interval are those of the values' ends, which contain the true one if
+/// all intervals contain theirs.
+fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
+    let summarise = |values: Vec<f64>| match summary {
+        Summary::Median => median(&values),
+        Summary::Min => values.into_iter().reduce(f64::min),
+        Summary::Max => values.into_iter().reduce(f64::max),
+    };
+    let value = summarise(values.iter().map(|it| it.value).collect())?;
+    let Some(ends) = values.iter().map(|it| it.ends()).collect::<Option<Vec<(f64, f64)>>>() else {
+        return Some(Estimate::without_interval(value));
+    };
+    let (low, high) = ends.into_iter().unzip();
+    let (low, high) = (summarise(low)?, summarise(high)?);
+    Some(match values.iter().any(|it| it.is_bound()) {
+        true => Estimate::between(value, (low, high)),
+        false => Estimate { value, low, high },
+    })
+}
+
+impl ClaimFigure {
+    fn ends(&self) -> Option<(f64, f64)> {
+        let value = self.value?;
+        // It is below any limit that it may not reach, however close.
+        let (least, most) = (f64::MIN_POSITIVE, f64::MAX);
+        match value.ends() {
+            Some((low, high)) if value.is_bound() => Some((low.max(least), high.min(most))),
+            ends => ends.or_else(|| self.decides_alone.then_some((value.value, value.value))),
+        }
+    }
+}
+
+pub fn check_claim(statement: &Statement, figures: Vec<ClaimFigure>) -> CheckedStatement {
+    let figures = match &statement.relation {
+        Relation::In(region) => {
+            figures.into_iter().map(|it| (in_region(&it, *region), it)).collect()
+        }
+        Relation::Lowest(_) => extremes(figures, |low, high| (low, high)),
+        Relation::Highest(_) => extremes(figures, |low, high| (-high, -low)),
+    };
+    let statuses: Vec<ClaimStatus> = match statement.counted {
+        ShareUnit::Cells => figures.iter().map(|(status, _)| *status).collect(),
+        ShareUnit::Tests => {
+            let mut tests: Vec<(Option<&str>, ClaimStatus)> = Vec::new();
+            for (status, figure) in &figures {
+                let known = tests
+                    .iter_mut()
+                    .find(|(test, _)| test.is_some() && *test == figure.test.as_deref());
+                match known {
+                    Some((_, so_far)) => *so_far = ClaimStatus::of_all([*so_far, *status]),
+                    None => tests.push((figure.test.as_deref(), *status)),
+                }
+            }
+            tests.into_iter().map(|(_, status)| status).collect()
+        }
+    };
+    let all = [ClaimStatus::Holds, ClaimStatus::Fails, ClaimStatus::Unknown];
+    let counts = all.map(|it| statuses.iter().filter(|status| **status == it).count() as u32);
+    let figures = figures.into_iter().map(|(status, figure)| (figure, status)).collect();
+    CheckedStatement { status: shared(statement.share, counts), figures, counts }
+}
+
+fn in_region(figure: &ClaimFigure, region: Region) -> ClaimStatus {
+    let Some((low, high)) = figure.ends() else { return ClaimStatus::Unknown };
+    let below = |one: f64, other: f64| if region.is_open { one < other } else { one <= other };
+    if below(region.low, low) && below(high, region.high) {
+        ClaimStatus::Holds
+    } else if !below(region.low, high) || !below(low, region.high) {
+        ClaimStatus::Fails
+    } else {
+        ClaimStatus::Unknown
+    }
+}
+
+/// The values claimed to be smallest, each against the others of its test, setup and study. `ends` turns the largest
+/// into the smallest.
+fn extremes(
+    figures: Vec<ClaimFigure>,
+    ends: fn(f64, f64) -> (f64, f64),
+) -> Vec<(ClaimStatus, ClaimFigure)> {
+    let status = |figure: &ClaimFigure| {
+        let is_rival = |other: &&ClaimFigure| {
+            !other.is_extreme
+                && (&other.study, &other.test, other.setup)
+                    == (&figure.study, &figure.test, figure.setup)
+        };
+        let rivals: Vec<&ClaimFigure> = figures.iter().filter(is_rival).collect();
+        if rivals.is_empty() {
+            return ClaimStatus::Unknown;
+        }
+        ClaimStatus::of_all(rivals.iter().map(|rival| {
+            let (Some(mine), Some(theirs)) = (figure.ends(), rival.ends()) else {
+                return ClaimStatus::Unknown;
+            };
+            let (mine, theirs) = (ends(mine.0, mine.1), ends(theirs.0, theirs.1));
+            if mine.1 < theirs.0 {
+                ClaimStatus::Holds
+            } else if theirs.1 < mine.0 || mine == theirs && mine.0 == mine.1 {
+                ClaimStatus::Fails
+            } else {
+                ClaimStatus::Unknown
+            }
+        }))
+    };
+    let statuses: Vec<Option<ClaimStatus>> =
+        figures.iter().map(|it| it.is_extreme.then(|| status(it))).collect();
+    let both = statuses.into_iter().zip(figures);
+    both.filter_map(|(status, figure)| Some((status?, figure))).collect()
+}
+
+fn shared(share: Share, [holds, fails, unknown]: [u32; 3]) -> ClaimStatus {
+    let all = holds + fails + unknown;
+    let (least, most) = match share {
+        Share::Every => (all, all),
+        Share::None => (0, 0),
+        Share::Most => (all / 2 + 1, all),
+        // So that 90% of 10 are 9, whatever the rounding error.
+        Share::Part(part) => ((part * f64::from(all) - 1e-9).ceil() as u32, all),
+        Share::Count { of: Some(of), .. } if of != all => return ClaimStatus::Unknown,
+        Share::Count { least, most, .. } => (least, most),
+    };
+    if all == 0 {
+        ClaimStatus::Unknown
+    } else if least <= holds && holds + unknown <= most {
+        ClaimStatus::Holds
+    } else if holds + unknown < least || holds > most {
+        ClaimStatus::Fails
+    } else {
+        ClaimStatus::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(test: &str, value: f64, room: f64) -> ClaimFigure {
+        let value = match room {
+            0.0 => Estimate::without_interval(value),
+            room => Estimate { value, low: value - room, high: value + room },
+        };
+        ClaimFigure {
+            study: "s".to_owned(),
+            system: "new".to_owned(),
+            than: Some("old".to_owned()),
+            test: Some(test.to_owned()),
+            tests: 1,
+            setup: Setup { clients: 1, tables: 1, rows: 1 },
+            value: Some(value),
+            decides_alone: false,
+            is_extreme: false,
+        }
+    }
+
+    fn statement(relation: Relation, share: Share) -> Statement {
+        let (quantity, counted) = (Quantity::Rqps, ShareUnit::Tests);
+        Statement { quantity, summary: None, relation, share, counted }
+    }
+
+    fn faster() -> Relation {
+        Relation::In(Region { low: 1.0, high: f64::INFINITY, is_open: true })
+    }
+
+    #[test]
+    fn a_bound_decides_what_it_excludes() {
+        let slower = Region { low: f64::NEG_INFINITY, high: 0.01, is_open: true };
+        let faster = Region { low: 100.0, high: f64::INFINITY, is_open: true };
+        let near = Region { low: 0.9, high: 1.1, is_open: false };
+        let (most, least) = (Estimate::at_most(0.002), Estimate::at_least(400.0));
+        let of = |bound: Estimate, region: Region| {
+            in_region(&ClaimFigure { value: Some(bound), ..figure("a", 1.0, 0.0) }, region)
+        };
+        assert_eq!([slower, near].map(|it| of(most, it)), [ClaimStatus::Holds, ClaimStatus::Fails]);
+        assert_eq!(
+            [faster, near].map(|it| of(least, it)),
+            [ClaimStatus::Holds, ClaimStatus::Fails]
+        );
+        let far = Region { high: 0.001, ..slower };
+        assert_eq!(of(most, far), ClaimStatus::Unknown);
+    }
+
+    /// The test without an answer counts among those of the median, with a value beyond its bound.
+    #[test]
+    fn summaries_of_bounds_say_what_they_may_be() {
+        let all = [Estimate::at_most(0.002), Estimate { value: 0.98, low: 0.93, high: 1.03 }];
+        let of = |summary| summarised(summary, &all).unwrap();
+        assert!((of(Summary::Median).low - 0.465).abs() < 1e-9);
+        assert!((of(Summary::Median).high - 0.516).abs() < 1e-9);
+        let least = of(Summary::Min);
+        assert!(least.is_bound() && least.high == 0.002, "{least:?}");
+        assert_eq!(of(Summary::Max), Estimate { value: 0.98, low: 0.93, high: 1.03 });
+    }
+
+    #[test]
+    fn an_interval_decides_where_it_lies_on_one_side() {
+        let region = Region { low: 0.97, high: 1.03, is_open: false };
+        for (value, room, expected) in [
+            (1.0, 0.03, ClaimStatus::Holds),
+            (1.02, 0.03, ClaimStatus::Unknown),
+            (1.10, 0.03, ClaimStatus::Fails),
+            (0.90, 0.03, ClaimStatus::Fails),
+            (1.0, 0.0, ClaimStatus::Unknown),
+        ] {
+            assert_eq!(in_region(&figure("a", value, room), region), expected, "{value} {room}");
+        }
+        let open = Region { low: 1.0, high: f64::INFINITY, is_open: true };
+        let alone = |value| ClaimFigure { decides_alone: true, ..figure("a", value, 0.0) };
+        assert_eq!(in_region(&alone(1.0), open), ClaimStatus::Fails);
+        assert_eq!(in_region(&alone(1.001), open), ClaimStatus::Holds);
+        assert_eq!(
+            in_region(&ClaimFigure { value: None, ..alone(1.0) }, open),
+            ClaimStatus::Unknown
+        );
+    }
+
+    #[test]
+    fn shares_count_tests_and_leave_open_what_is_unknown() {
+        let of = |share, rooms: [(f64, f64); 3]| {
+            let figures = ["a", "b", "c"].into_iter().zip(rooms);
+            let figures = figures.map(|(test, (value, room))| figure(test, value, room)).collect();
+            check_claim(&statement(faster(), share), figures).status
+        };
+        let two = [(1.1, 0.01), (1.2, 0.01), (0.8, 0.01)];
+        let open = [(1.1, 0.01), (1.0, 0.1), (0.8, 0.01)];
+        let count = |least, most, of| Share::Count { least, most, of };
+        for (share, known, unknown) in [
+            (Share::Every, ClaimStatus::Fails, ClaimStatus::Fails),
+            (Share::None, ClaimStatus::Fails, ClaimStatus::Fails),
+            (Share::Most, ClaimStatus::Holds, ClaimStatus::Unknown),
+            (Share::Part(0.6), ClaimStatus::Holds, ClaimStatus::Unknown),
+            (count(2, 2, Some(3)), ClaimStatus::Holds, ClaimStatus::Unknown),
+            (count(2, 2, Some(4)), ClaimStatus::Unknown, ClaimStatus::Unknown),
+            (count(0, 2, None), ClaimStatus::Holds, ClaimStatus::Holds),
+            (count(3, 9, None), ClaimStatus::Fails, ClaimStatus::Fails),
+        ] {
+            assert_eq!((of(share, two), of(share, open)), (known, unknown), "{share:?}");
+        }
+    }
+
+    #[test]
+    fn a_test_counts_only_if_all_of_its_values_do() {
+        let all = vec![figure("a", 1.2, 0.1), figure("a", 0.8, 0.1), figure("b", 1.2, 0.1)];
+        let count = Share::Count { least: 1, most: 1, of: Some(2) };
+        let checked = check_claim(&statement(faster(), count), all.clone());
+        assert_eq!((checked.status, checked.counts), (ClaimStatus::Holds, [1, 1, 0]));
+        let mut cells = statement(faster(), count);
+        cells.counted = ShareUnit::Cells;
+        assert_eq!(check_claim(&cells, all).counts, [2, 1, 0]);
+        assert_eq!(check_claim(&cells, Vec::new()).status, ClaimStatus::Unknown);
+    }
+
+    #[test]
+    fn the_smallest_must_lie_below_all_others() {
+        let of = |mine: (f64, f64), theirs: (f64, f64)| {
+            let mine = ClaimFigure { is_extreme: true, ..figure("a", mine.0, mine.1) };
+            let lowest = statement(Relation::Lowest("x".to_owned()), Share::Every);
+            check_claim(&lowest, vec![figure("a", theirs.0, theirs.1), mine]).status
+        };
+        assert_eq!(of((0.5, 0.1), (0.8, 0.1)), ClaimStatus::Holds);
+        assert_eq!(of((0.7, 0.1), (0.8, 0.1)), ClaimStatus::Unknown);
+        assert_eq!(of((1.2, 0.1), (0.8, 0.1)), ClaimStatus::Fails);
+    }
+}
