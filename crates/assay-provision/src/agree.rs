@@ -148,8 +148,7 @@ impl Provisioner {
 
     fn held(&self, product: Product) -> Result<Vec<MakerVersion>> {
         Ok(if self.offline() {
-            let cached = self.cached()?.into_iter().filter(|it| it.product == product);
-            cached.map(MakerVersion::cached).collect()
+            self.cached_of(product)?.into_iter().map(MakerVersion::cached).collect()
         } else {
             self.catalog.packaged(product).map(MakerVersion::packaged).collect()
         })

@@ -36,8 +36,7 @@ impl Provisioner {
     /// are left out.
     pub fn available(&self, product: Product) -> Result<Vec<AvailableServer>> {
         let mut available: Vec<_> = if self.offline() {
-            let cached = self.cached()?.into_iter().filter(|prefix| prefix.product == product);
-            cached.map(as_available).collect()
+            self.cached_of(product)?.into_iter().map(as_available).collect()
         } else {
             let sources = self.sources(self.store.lock(|| {})?)?;
             let mut all = Vec::new();

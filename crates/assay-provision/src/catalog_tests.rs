@@ -37,6 +37,11 @@ fn tarballs_have_the_addresses_that_vendors_give_them() {
     for (product, version, url) in [
         (
             Product::MySql,
+            "5.5.29",
+            "cdn.mysql.com/archives/mysql-5.5/mysql-5.5.29-linux2.6-x86_64.tar.gz",
+        ),
+        (
+            Product::MySql,
             "5.6.51",
             "cdn.mysql.com/archives/mysql-5.6/mysql-5.6.51-linux-glibc2.12-x86_64.tar.gz",
         ),
@@ -57,9 +62,20 @@ fn tarballs_have_the_addresses_that_vendors_give_them() {
         ),
         (
             Product::MySql,
+            "26.7.0",
+            "cdn.mysql.com/Downloads/MySQL-26.7/mysql-26.7.0-linux-glibc2.28-x86_64-minimal.tar.xz",
+        ),
+        (
+            Product::MySql,
             "8.4.7-7",
             "downloads.percona.com/downloads/Percona-Server-8.4/Percona-Server-8.4.7-7/binary/tarball/\
              Percona-Server-8.4.7-7-Linux.x86_64.glibc2.35-minimal.tar.gz",
+        ),
+        (
+            Product::MariaDb,
+            "10.0.1",
+            "archive.mariadb.org/mariadb-10.0.1/kvm-bintar-hardy-amd64/\
+             mariadb-10.0.1-linux-x86_64.tar.gz",
         ),
         (
             Product::MariaDb,

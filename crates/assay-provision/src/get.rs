@@ -85,8 +85,7 @@ impl Provisioner {
     /// The newest fitting prefix in the cache, released ones first.
     fn newest_cached(&self, spec: &SystemSpec, wanted: &str, from: Option<&str>) -> Result<Prefix> {
         let product = spec.product;
-        let mut prefixes = self.cached()?;
-        prefixes.retain(|prefix| prefix.product == product);
+        let mut prefixes = self.cached_of(product)?;
         prefixes.retain(|it| is_from(from, &it.build.source, &it.build.channel));
         let cached = prefixes.iter().map(|prefix| prefix.version.clone()).collect();
         let fitting = prefixes.into_iter().filter(|prefix| {

@@ -76,6 +76,10 @@ impl Provisioner {
         self.store.prefixes()
     }
 
+    pub(crate) fn cached_of(&self, product: Product) -> Result<Vec<Prefix>> {
+        self.store.prefixes_of(product)
+    }
+
     /// The directory of an earlier answer, if less than a day old.
     pub(crate) fn answer(&self, request: &str) -> Option<String> {
         let resolution = self.store.resolution(request)?;

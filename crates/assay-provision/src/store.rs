@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use assay_model::Prefix;
+use assay_model::{Prefix, Product};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
@@ -128,6 +128,16 @@ impl Store {
 
     pub(crate) fn prefixes(&self) -> Result<Vec<Prefix>> {
         let names = self.names("prefixes")?;
+        Ok(names.iter().filter_map(|name| self.prefix(name)).collect())
+    }
+
+    /// Those of one product. Files of the others are not examined, which takes long in a large cache.
+    pub(crate) fn prefixes_of(&self, product: Product) -> Result<Vec<Prefix>> {
+        let manifest = |name: &str| self.path("prefixes").join(name).join(MANIFEST);
+        let mut names = self.names("prefixes")?;
+        names.retain(|name| {
+            read_json::<Prefix>(&manifest(name)).is_some_and(|stored| stored.product == product)
+        });
         Ok(names.iter().filter_map(|name| self.prefix(name)).collect())
     }
 
@@ -353,7 +363,7 @@ impl<'de> Visitor<'de> for UniqueNames {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Build, Layout, Product};
+    use assay_model::{Build, Layout};
 
     use super::*;
 

@@ -19,5 +19,6 @@ SET @skip_auth_anonymous=1;
         ["mariadb_sys_schema.sql", "mysql_sys_schema.sql"],
     ],
     after: "",
-    options: &["--enforce-storage-engine="],
+    // New in 10.1.
+    options: &["--loose-enforce-storage-engine="],
 };

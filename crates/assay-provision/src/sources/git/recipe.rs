@@ -73,6 +73,9 @@ pub(crate) struct Fix {
     /// C compiler that replaces the usual one; both must be installed.
     pub(crate) cc: Option<String>,
     cxx: Option<String>,
+    /// For the build tool; of two values of an option, the later counts.
+    #[serde(default)]
+    options: Vec<String>,
     #[serde(default)]
     c_flags: Vec<String>,
     #[serde(default)]
@@ -154,6 +157,7 @@ impl BuildRecipe {
     pub(crate) fn fixed(mut self, fix: &Fix) -> Self {
         self.cc = fix.cc.clone().unwrap_or(self.cc);
         self.cxx = fix.cxx.clone().unwrap_or(self.cxx);
+        self.options.extend_from_slice(&fix.options);
         self.c_flags.extend_from_slice(&fix.c_flags);
         self.cxx_flags.extend_from_slice(&fix.cxx_flags);
         self
@@ -298,6 +302,22 @@ mod tests {
         let old = recipe(Product::MySql, BuildTool::Cmake, "8.0.12");
         assert_eq!((old.patches.len(), old.submodules.len(), old.cxx.as_str()), (1, 1, "g++-12"));
         assert_eq!(recipe(Product::MariaDb, BuildTool::Cmake, "10.6.1").flags(), "");
+    }
+
+    #[test]
+    fn a_fix_adds_options_and_flags() {
+        let text = "
+            about = 'policies of 3.5'
+            signs = ['CMake < 3.5']
+            options = ['-DPOLICY=3.5']
+            cxx_flags = ['-w']
+            ";
+        let fix: Fix = toml::from_str(text).unwrap();
+        assert!(fix.fits(&["  Compatibility with CMake < 3.5 has been removed".to_owned()]));
+        assert!(!fix.fits(&["error: x".to_owned()]));
+        let fixed = recipe(Product::MySql, BuildTool::Cmake, "8.0.0").fixed(&fix);
+        let flags = "-DCMAKE_BUILD_TYPE=RelWithDebInfo -DPOLICY=3.5 CXXFLAGS=-include cstdint -w";
+        assert_eq!((fixed.flags().as_str(), fixed.cxx.as_str()), (flags, "g++-12"));
     }
 
     #[test]

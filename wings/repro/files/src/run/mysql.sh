@@ -78,7 +78,7 @@ initialize() {
             mkdir "$work/$1/data/mysql"
             system_tables "$said" >"$work/$1/bootstrap.sql"
             case $said in
-                *MariaDB*) engine=--enforce-storage-engine= ;;
+                *MariaDB*) engine=--loose-enforce-storage-engine= ;;
                 *) engine=--default-storage-engine=myisam ;;
             esac
             (run_side "$1" --bootstrap "$engine" --max-allowed-packet=8M --net-buffer-length=16K) \
