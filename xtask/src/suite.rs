@@ -361,10 +361,12 @@ fn environment(home: &Home, package: &Path) -> BTreeMap<OsString, OsString> {
         name == "PATH" || name == "ASSAY_PUBLISHED" || is_of_network(&name)
     });
     let root = package.ancestors().find(|it| it.join("Cargo.lock").exists()).unwrap_or(package);
-    let own: [(&str, OsString); 8] = [
+    let own: [(&str, OsString); 9] = [
         ("HOME", home.path().join("home").into()),
         ("ASSAY_CACHE", home.path().join("cache").into()),
         ("CARGO", cargo().get_program().to_owned()),
+        // mvn runs for seconds, and Java would spend as much again on faster code.
+        ("MAVEN_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC".into()),
         // The snapshots are there, and a test that fails leaves nothing in the checkout.
         ("INSTA_WORKSPACE_ROOT", root.into()),
         ("INSTA_UPDATE", "no".into()),

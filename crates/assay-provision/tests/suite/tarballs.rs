@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Cleaning, ProvisionError, ProvisionOptions, ProvisionProgress, Provisioner};
@@ -34,7 +34,13 @@ fn server() -> Prefix {
     provisioner.get(&system(Product::MySql, "5.7.22"), &mut |_| {}).unwrap()
 }
 
-/// A real MySQL in a tarball like its vendor's: all of it, and files that no server needs.
+/// A real MySQL in a tarball like its vendor's, packed once for all tests.
+fn real() -> Vec<u8> {
+    static PACKED: OnceLock<Vec<u8>> = OnceLock::new();
+    PACKED.get_or_init(|| tarball(MYSQL)).clone()
+}
+
+/// A real MySQL in a tarball: all of it, and files that no server needs.
 fn tarball(name: &str) -> Vec<u8> {
     let prefix = server();
     let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -53,6 +59,19 @@ fn tarball(name: &str) -> Vec<u8> {
     tar.into_inner().unwrap().finish().unwrap()
 }
 
+/// Looks like a server, but its directory has another name than the tarball.
+fn misnamed() -> Vec<u8> {
+    let gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut tar = tar::Builder::new(gzip);
+    for file in ["bin/mysqld", "share/charsets/Index.xml"] {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1);
+        header.set_mode(0o755);
+        tar.append_data(&mut header, format!("another-directory/{file}"), &b"x"[..]).unwrap();
+    }
+    tar.into_inner().unwrap().finish().unwrap()
+}
+
 /// A vendor's site, and an assay with a private cache and a catalog file that names the site.
 struct Vendor {
     web: Web,
@@ -66,7 +85,7 @@ impl Vendor {
         let home = tempfile::tempdir().unwrap();
         // The indexes of Debian's releases come from the user's cache, so that not every test fetches them.
         server();
-        copy_indexes(&cache().join("apt"), &home.path().join("cache/apt"));
+        copy_state(&cache().join("apt"), &home.path().join("cache/apt"));
         let catalog = home.path().join("catalog.toml");
         let text = format!(
             "[[package]]\nproduct = 'mysql'\nsource = 'tarball'\nname = 'loopback'\n\
@@ -107,7 +126,7 @@ fn provisioner(home: &Path) -> Provisioner {
     provisioner.with_catalog(&home.join("catalog.toml")).unwrap()
 }
 
-fn copy_indexes(from: &Path, to: &Path) {
+fn copy_state(from: &Path, to: &Path) {
     fs::create_dir_all(to.parent().unwrap()).unwrap();
     let status = Command::new("cp").arg("-a").args([from, to]).status().unwrap();
     assert!(status.success());
@@ -134,7 +153,7 @@ fn starts(prefix: &Prefix) -> String {
 
 #[test]
 fn a_vendors_tarball_becomes_a_server_through_redirects_and_a_broken_download() {
-    let content = tarball(MYSQL);
+    let content = real();
     let vendor = Vendor::new(move |request, before| match (request.path.as_str(), before) {
         (path, _) if path.starts_with("/old/") => reply("404 Not Found", &[], b"<html>"),
         (path, _) if path.starts_with("/new/") => redirect("/mirror/x.tar.gz"),
@@ -169,12 +188,10 @@ fn a_vendors_tarball_becomes_a_server_through_redirects_and_a_broken_download() 
 
 #[test]
 fn a_changed_file_of_the_same_name_is_refused() {
-    let content = Arc::new(Mutex::new(tarball(MYSQL)));
+    let content = Arc::new(Mutex::new(real()));
     let served = Arc::clone(&content);
     let vendor = Vendor::new(move |request, _| file(request, "\"a\"", &served.lock().unwrap()));
     let prefix = vendor.get("5.7.23").unwrap();
-    vendor.forget();
-    assert_eq!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
     vendor.forget();
     content.lock().unwrap().write_all(b"more").unwrap();
     let error = vendor.get("5.7.23").unwrap_err();
@@ -182,12 +199,11 @@ fn a_changed_file_of_the_same_name_is_refused() {
     assert!(error.to_string().contains("`tarball loopback 5.7.23`"), "{error}");
     assert!(error.hints().iter().any(|hint| hint.contains("`assay cache clean --all`")));
     // The wrong file is not kept: the right one is downloaded again.
-    content.lock().unwrap().truncate(0);
-    content.lock().unwrap().extend(tarball(MYSQL));
+    *content.lock().unwrap() = real();
     assert_eq!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
     content.lock().unwrap().write_all(b"more").unwrap();
     vendor.provisioner.clean(Cleaning::Everything, || {}).unwrap();
-    copy_indexes(&cache().join("apt"), &vendor.home.path().join("cache/apt"));
+    copy_state(&cache().join("apt"), &vendor.home.path().join("cache/apt"));
     assert_ne!(vendor.get("5.7.23").unwrap().sha256, prefix.sha256);
 }
 
@@ -196,14 +212,14 @@ fn a_first_download_without_a_server_is_not_pinned() {
     let content = Arc::new(Mutex::new(b"<html>log in first</html>".to_vec()));
     let served = Arc::clone(&content);
     let vendor = Vendor::new(move |request, _| file(request, "\"a\"", &served.lock().unwrap()));
-    for wrong in [None, Some("another-directory")] {
-        if let Some(directory) = wrong {
-            *content.lock().unwrap() = tarball(directory);
+    for is_page in [true, false] {
+        if !is_page {
+            *content.lock().unwrap() = misnamed();
         }
         vendor.get("5.7.23").unwrap_err();
         assert!(!vendor.home.path().join("cache/recorded.json").exists());
     }
-    *content.lock().unwrap() = tarball(MYSQL);
+    *content.lock().unwrap() = real();
     let prefix = vendor.get("5.7.23").unwrap();
     // Damage does not remove a pin.
     fs::write(vendor.home.path().join("cache/recorded.json"), "{").unwrap();
@@ -238,7 +254,7 @@ fn an_unusable_reply_is_reported_with_its_address() {
     let page = Vendor::new(|_, _| reply("200 OK", &["Content-Length: 6"], b"<html>"));
     let error = page.get("5.7.23").unwrap_err();
     assert!(matches!(error, ProvisionError::Malformed { .. }), "{error}");
-    let other = Vendor::new(|request, _| file(request, "\"a\"", &tarball("another-directory")));
+    let other = Vendor::new(|request, _| file(request, "\"a\"", &misnamed()));
     let error = other.get("5.7.23").unwrap_err();
     assert!(matches!(error, ProvisionError::Incomplete(_)), "{error}");
 }
@@ -264,6 +280,8 @@ fn a_vendors_own_builds_need_their_full_version() {
 #[test]
 fn verified_sources_come_first_and_tarballs_are_listed_as_not_verified() {
     let vendor = Vendor::new(|_, _| reply("500 Never asked", &[], b""));
+    // Maven's plugins, which it would otherwise fetch again.
+    copy_state(&cache().join("maven"), &vendor.home.path().join("cache/maven"));
     let available = vendor.provisioner.available(Product::MySql).unwrap();
     let own: Vec<_> = available.iter().filter(|it| it.source == "loopback").collect();
     let versions: Vec<_> = own.iter().map(|it| it.version.as_str()).collect();

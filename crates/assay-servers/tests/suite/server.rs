@@ -22,13 +22,9 @@ fn count(dir: &std::path::Path) -> usize {
     fs::read_dir(dir).unwrap().count()
 }
 
-/// A version of each kind, chosen because it is quick to get.
-const VERSIONS: [(Product, &str); 4] = [
-    (Product::MariaDb, "10.5"),
-    (Product::MariaDb, "10.11"),
-    (Product::MariaDb, "11.8"),
-    (Product::MySql, "5.7"),
-];
+/// Versions with different logs, chosen because they are quick to get.
+const VERSIONS: [(Product, &str); 3] =
+    [(Product::MariaDb, "10.5"), (Product::MariaDb, "11.8"), (Product::MySql, "5.7")];
 
 #[test]
 fn a_server_is_initialised_started_queried_and_stopped_with_its_data_kept() {
@@ -89,10 +85,9 @@ fn sizes(dir: &std::path::Path) -> (u64, u64) {
 /// The log holds the written rows and is then no longer needed: the rest of the template starts any number of times.
 #[test]
 fn templates_hold_what_is_not_empty_and_instances_have_all_their_blocks() {
+    // The log of each has another format.
     let versions = [
         (Product::MariaDb, "10.11"),
-        (Product::MariaDb, "11.8"),
-        (Product::MySql, "5.6"),
         (Product::MySql, "5.7"),
         (Product::MySql, "8.0"),
         (Product::Postgres, "16"),

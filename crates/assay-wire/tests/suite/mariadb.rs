@@ -1,12 +1,13 @@
 //! Connections to real MariaDB servers.
 
-use assay_testkit::{mariadb, mariadb_version};
+use assay_model::Product;
+use assay_testkit::{database, mariadb};
 use assay_wire::WireError;
 use assay_wire::{Connection, Param, ParamType, Reply, ReplyClass, ResultSet};
 
 #[test]
 fn a_session_knows_what_was_agreed_on() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     assert!(control.server_version().contains("MariaDB"));
     let id = control.query("SELECT CONNECTION_ID()").unwrap().first_string().unwrap();
@@ -23,7 +24,7 @@ fn a_session_knows_what_was_agreed_on() {
 
 #[test]
 fn control_keeps_what_it_reads() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, c VARCHAR(20), b BLOB)");
@@ -43,7 +44,7 @@ fn control_keeps_what_it_reads() {
 
 #[test]
 fn a_failed_statement_leaves_the_connection_in_order() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let error = control.query("SELECT * FROM nowhere.nothing").unwrap_err();
     assert_eq!(error.server_code(), Some(1146));
@@ -83,7 +84,7 @@ fn messages_of_any_length_arrive_whole() {
 
 #[test]
 fn a_procedure_gives_its_first_rows() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE PROCEDURE p() BEGIN SELECT 7 AS n; SELECT 8; DO 1; END");
@@ -100,7 +101,7 @@ fn a_procedure_gives_its_first_rows() {
 
 #[test]
 fn logins_with_passwords_are_checked() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE OR REPLACE USER wire_user@localhost IDENTIFIED BY 'secret'");
@@ -123,7 +124,7 @@ fn logins_with_passwords_are_checked() {
 
 #[test]
 fn statements_count_by_their_result() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id INT PRIMARY KEY, k INT) ENGINE=InnoDB");
@@ -147,7 +148,7 @@ fn statements_count_by_their_result() {
 
 #[test]
 fn parameters_arrive_as_they_were_given() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id BIGINT PRIMARY KEY, c LONGBLOB)");
@@ -172,7 +173,7 @@ fn parameters_arrive_as_they_were_given() {
 
 #[test]
 fn the_first_execution_may_fail() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id INT PRIMARY KEY)");
@@ -188,7 +189,7 @@ fn the_first_execution_may_fail() {
 
 #[test]
 fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, c CHAR(120) DEFAULT 'x')");
@@ -208,7 +209,7 @@ fn a_thousand_parameters_and_ten_thousand_rows_are_counted() {
 
 #[test]
 fn prepared_statements_return_the_values_that_text_returns() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut run = |sql: &str| control.query(sql).unwrap();
     run(
@@ -236,7 +237,7 @@ fn prepared_statements_return_the_values_that_text_returns() {
 
 #[test]
 fn misuse_is_reported_and_harmless() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     assert_eq!(hot.prepare("SELEC 1", &[]).unwrap_err().server_code(), Some(1064));
     assert!(matches!(hot.prepare("SELECT ?", &[]), Err(WireError::Usage(_))));
@@ -254,7 +255,7 @@ fn misuse_is_reported_and_harmless() {
 
 #[test]
 fn a_killed_connection_is_an_error() {
-    let server = mariadb();
+    let server = database(Product::MariaDb, "10.11");
     let mut control = server.connect();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     control.query(&format!("KILL {}", hot.connection_id())).unwrap();
@@ -265,7 +266,7 @@ fn a_killed_connection_is_an_error() {
 #[test]
 fn all_versions_agree_on_the_same_capabilities() {
     let capabilities = ["10.5", "10.11", "11.8"].map(|version| {
-        let server = mariadb_version(version, &[]);
+        let server = database(Product::MariaDb, version);
         let mut hot = Connection::connect(&server.connect_options()).unwrap();
         assert!(hot.server_version().contains(version));
         let select = hot.prepare("SELECT seq FROM seq_1_to_9 WHERE seq > ?", &[ParamType::Int]);

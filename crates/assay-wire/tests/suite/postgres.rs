@@ -2,7 +2,7 @@
 
 use assay_model::Product;
 use assay_servers::Listen;
-use assay_testkit::{TestServer, postgres, start_listening};
+use assay_testkit::{TestServer, database, start_listening};
 use assay_wire::{
     Address, ConnectOptions, Connection, Param, ParamType, Protocol, Reply, ReplyClass, WireError,
 };
@@ -16,7 +16,7 @@ fn refused(error: &WireError) -> &str {
 
 #[test]
 fn control_keeps_what_it_reads() {
-    let server = postgres();
+    let server = database(Product::Postgres, "16");
     let mut control = server.connect();
     assert!(control.server_version().starts_with("16."), "{}", control.server_version());
     assert_eq!(control.auth_method(), "trust");
@@ -43,7 +43,7 @@ fn control_keeps_what_it_reads() {
 
 #[test]
 fn a_failed_statement_leaves_the_connection_in_order() {
-    let server = postgres();
+    let server = database(Product::Postgres, "16");
     let mut control = server.connect();
     let error = control.query("SELECT * FROM nothing").unwrap_err();
     assert_eq!(refused(&error), "42P01");
@@ -62,7 +62,7 @@ fn a_failed_statement_leaves_the_connection_in_order() {
 
 #[test]
 fn statements_count_by_their_result() {
-    let server = postgres();
+    let server = database(Product::Postgres, "16");
     server.connect().query("CREATE TABLE t (id INT PRIMARY KEY, c CHAR(120))").unwrap();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let insert =
@@ -95,7 +95,7 @@ fn statements_count_by_their_result() {
 
 #[test]
 fn prepared_statements_return_the_values_that_text_returns() {
-    let server = postgres();
+    let server = database(Product::Postgres, "16");
     let mut control = server.connect();
     control.query("CREATE TABLE t (id INT PRIMARY KEY, a NUMERIC, b CHAR(5), c FLOAT)").unwrap();
     control.query("INSERT INTO t VALUES (-1, 1.50, 'a', 1.5), (2, NULL, '', NULL)").unwrap();
@@ -113,7 +113,7 @@ fn prepared_statements_return_the_values_that_text_returns() {
 
 #[test]
 fn messages_of_any_length_arrive_whole() {
-    let server = postgres();
+    let server = database(Product::Postgres, "16");
     let mut control = server.connect();
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     for length in [1, 64 << 10, 40 << 20] {
@@ -128,27 +128,23 @@ fn messages_of_any_length_arrive_whole() {
     }
 }
 
-/// A server whose port requires passwords, and a user with one.
-fn with_password(encryption: &str, version: &str) -> (TestServer, ConnectOptions) {
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let server = start_listening(Product::Postgres, version, &[], Listen::Loopback(port));
+/// A user whose password is stored in this way.
+fn with_password(server: &TestServer, port: u16, encryption: &str) -> ConnectOptions {
     let mut control = server.connect();
     control.query(&format!("SET password_encryption = '{encryption}'")).unwrap();
-    control.query("CREATE USER wire_user PASSWORD 'secret'").unwrap();
+    let user = format!("wire_{}", &encryption[..3]);
+    control.query(&format!("CREATE USER {user} PASSWORD 'secret'")).unwrap();
     let address = Address::Tcp { host: "127.0.0.1".to_owned(), port };
-    let options = ConnectOptions {
-        address,
-        user: "wire_user".to_owned(),
-        password: Some("secret".to_owned()),
-        ..server.connect_options()
-    };
-    (server, options)
+    let password = Some("secret".to_owned());
+    ConnectOptions { address, user, password, ..server.connect_options() }
 }
 
 #[test]
 fn logins_with_passwords_are_checked() {
-    for (encryption, method) in [("scram-sha-256", "scram-sha-256"), ("md5", "md5")] {
-        let (_server, mut options) = with_password(encryption, "16");
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let server = start_listening(Product::Postgres, "16", &[], Listen::Loopback(port));
+    for method in ["scram-sha-256", "md5"] {
+        let mut options = with_password(&server, port, method);
         let control = Connection::connect(&options).unwrap();
         assert_eq!(control.auth_method(), method);
         options.password = Some("wrong".to_owned());
@@ -163,7 +159,7 @@ fn logins_with_passwords_are_checked() {
 
 #[test]
 fn a_killed_connection_is_reported() {
-    let server = postgres();
+    let server = database(Product::Postgres, "16");
     let mut hot = Connection::connect(&server.connect_options()).unwrap();
     let kill = format!("SELECT pg_terminate_backend({})", hot.connection_id());
     server.connect().query(&kill).unwrap();
@@ -174,7 +170,8 @@ fn a_killed_connection_is_reported() {
 
 #[test]
 fn the_protocol_of_another_server_is_recognised() {
-    let (postgres, mariadb) = (postgres(), assay_testkit::mariadb());
+    let postgres = database(Product::Postgres, "16");
+    let mariadb = database(Product::MariaDb, "10.11");
     let servers = [(postgres, Protocol::MySql, "Postgres"), (mariadb, Protocol::Postgres, "MySQL")];
     for (server, protocol, said) in servers {
         let options = ConnectOptions { protocol, ..server.connect_options() };
@@ -188,7 +185,7 @@ fn the_protocol_of_another_server_is_recognised() {
 
 #[test]
 fn rows_are_copied_and_refused_ones_leave_the_connection_in_order() {
-    let server = postgres();
+    let server = database(Product::Postgres, "16");
     let mut control = server.connect();
     control.query("CREATE TABLE t (id INT PRIMARY KEY, c TEXT)").unwrap();
     let sql = "COPY t FROM STDIN";

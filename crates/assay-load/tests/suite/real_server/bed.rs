@@ -1,10 +1,10 @@
-//! A real server with a control connection, and the expected events of a session.
+//! A database of a real server with a control connection, and the expected events of a session.
 
 use std::sync::Arc;
 
 use assay_load::{ClientSession, ClientWork, LoadReport, TableContent, Tables, content, fill};
 use assay_model::{DataSet, Dialect, Product, Setup, StatementMode, TableForm, Test};
-use assay_testkit::TestServer;
+use assay_testkit::{TestServer, database};
 use assay_wire::{ConnectOptions, Connection};
 use assay_workloads::{
     Argument, EventBuf, EventProgram, Operation, ProgramClient, SbtestRow, test_by_name,
@@ -16,25 +16,35 @@ pub(crate) struct Bed {
     pub(crate) options: ConnectOptions,
     pub(crate) control: Connection,
     product: Product,
-    _server: TestServer,
+    /// `None` for a server that all tests share.
+    _server: Option<TestServer>,
 }
 
 impl Bed {
     pub(crate) fn new() -> Self {
-        Self::of_version("10.11")
+        Self::of(Product::MariaDb, "10.11")
     }
 
-    pub(crate) fn of_version(version: &str) -> Self {
-        Self::of(Product::MariaDb, version)
-    }
-
+    /// An empty database on a server that other tests use at the same time.
     pub(crate) fn of(product: Product, version: &str) -> Self {
-        Self::on(assay_testkit::start(product, version, &[]), product)
+        let database = database(product, version);
+        let (options, control) = (database.connect_options(), database.connect());
+        Self { options, control, product, _server: None }
     }
 
-    pub(crate) fn on(server: TestServer, product: Product) -> Self {
+    /// For a test that reads counters of the whole server or sets its variables.
+    pub(crate) fn alone(product: Product, version: &str) -> Self {
+        Self::alone_with(product, version, &[])
+    }
+
+    pub(crate) fn alone_with(product: Product, version: &str, options: &[&str]) -> Self {
+        let server = assay_testkit::start(product, version, options);
         let (options, control) = (server.connect_options(), server.connect());
-        Self { options, control, product, _server: server }
+        Self { options, control, product, _server: Some(server) }
+    }
+
+    pub(crate) fn database(&self) -> &str {
+        self.options.database.as_deref().unwrap()
     }
 
     /// Loads tables in the usual form.

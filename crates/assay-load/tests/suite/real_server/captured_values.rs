@@ -86,7 +86,7 @@ fn check(product: Product, version: &str) {
 #[test]
 fn values_arrive_as_their_file_has_them() {
     check(Product::MariaDb, "10.11");
-    check(Product::Postgres, "15");
+    check(Product::Postgres, "16");
 }
 
 fn no_dump(_: &assay_model::UserRowsFile) -> Result<Box<dyn std::io::Read>, String> {

@@ -19,13 +19,14 @@ fn content_is_the_same_for_all_versions_and_character_sets() {
         (Product::MySql, "5.7", "latin1"),
     ] {
         let mut bed = Bed::of(product, version);
-        bed.control.query(&format!("ALTER DATABASE test CHARACTER SET {charset}")).unwrap();
+        let of_database = format!("ALTER DATABASE {} CHARACTER SET {charset}", bed.database());
+        bed.control.query(&of_database).unwrap();
         let report = bed.load(DATA.tables, DATA.rows, SEED);
         assert_eq!(bed.content(DATA), report.content, "{version}, {charset}");
         contents.push(report.content);
         let of_column = bed.rows(
             "SELECT CHARACTER_SET_NAME FROM information_schema.COLUMNS \
-             WHERE TABLE_NAME = 'sbtest1' AND COLUMN_NAME = 'c'",
+             WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1' AND COLUMN_NAME = 'c'",
         );
         assert_eq!(of_column, [[charset]]);
     }

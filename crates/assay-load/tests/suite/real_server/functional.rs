@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::bed::{Bed, SEED, SentOperation, loaded_k, sent, test, work};
 use assay_load::{ClientSession, RunBound};
-use assay_model::{Class, DataSet, Setup, StatementMode, Test, TestSet, WorkCounters};
+use assay_model::{Class, DataSet, Product, Setup, StatementMode, Test, TestSet, WorkCounters};
 use assay_workloads::{SbtestRow, tests_of};
 
 pub(crate) const SETUP: Setup = Setup { clients: 3, tables: 2, rows: 12_000 };
@@ -126,7 +126,7 @@ pub(crate) fn check_counters(counters: &WorkCounters, test: Test, case: &str) {
 
 #[test]
 fn reads_return_the_rows_that_the_generator_predicts() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::alone(Product::MariaDb, "10.11");
     let k_of: HashMap<u32, Vec<i64>> =
         (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
     let loaded = bed.load(SETUP.tables, SETUP.rows, SEED).content;
@@ -143,7 +143,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
 
 #[test]
 fn scans_read_the_table_of_their_client_to_its_end() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::alone(Product::MariaDb, "10.11");
     let data = DataSet { tables: 2, rows: 1000 };
     bed.load(data.tables, data.rows, SEED);
     let setup = Setup { clients: 3, tables: data.tables, rows: data.rows };
@@ -179,7 +179,7 @@ fn hot_points_are_a_hundred_and_ranges_a_hundred_and_one() {
 
 #[test]
 fn writes_have_the_predicted_effect() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::alone(Product::MariaDb, "10.11");
     let writes = tests_of(TestSet::Set32).into_iter().filter(|test| test.class == Class::Write);
     for test in writes {
         for statements in MODES {
@@ -215,7 +215,7 @@ fn check_write(bed: &mut Bed, test: Test, statements: StatementMode) {
 #[test]
 fn other_versions_count_alike() {
     for version in ["10.5", "11.8"] {
-        let mut bed = Bed::of_version(version);
+        let mut bed = Bed::alone(Product::MariaDb, version);
         for statements in MODES {
             bed.load(SETUP.tables, SETUP.rows, SEED);
             for test in tests_of(TestSet::Set32) {

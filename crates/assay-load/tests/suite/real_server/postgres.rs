@@ -61,7 +61,8 @@ fn failed_transactions_are_counted_and_retried() {
     let mut bed = Bed::of(Product::Postgres, VERSION);
     bed.load(2, 10, SEED);
     // By default, a waiting transaction looks for a deadlock only after a second.
-    bed.control.query("ALTER DATABASE test SET deadlock_timeout = '1ms'").unwrap();
+    let of_database = format!("ALTER DATABASE {} SET deadlock_timeout = '1ms'", bed.database());
+    bed.control.query(&of_database).unwrap();
     let setup = Setup { clients: 6, tables: 2, rows: 10 };
     let events = 3000;
     let mut session = bed.open(test("write-only"), setup);
@@ -76,9 +77,9 @@ fn failed_transactions_are_counted_and_retried() {
 
 #[test]
 fn caches_are_filled_with_tables_and_indexes() {
-    let mut bed = Bed::of(Product::Postgres, VERSION);
+    let mut bed = Bed::alone_with(Product::Postgres, VERSION, &["--shared_buffers=16MB"]);
     // The table takes more than a quarter of the buffers, so a sequential scan would leave none of it in the cache.
-    let data = DataSet { tables: 1, rows: 200_000 };
+    let data = DataSet { tables: 1, rows: 25_000 };
     bed.load(data.tables, data.rows, SEED);
     bed.control.query("VACUUM ANALYZE").unwrap();
     fill_cache(&bed.options, Dialect::Postgres, &TableForm::default(), data).unwrap();

@@ -48,7 +48,7 @@ mix = { usual = 1, other = 1, orphan = 2 }
 "#;
 
 fn check(product: Product, version: &str, options: &[&str], expected: [&str; 2]) {
-    let mut bed = Bed::on(assay_testkit::start(product, version, options), product);
+    let mut bed = Bed::alone_with(product, version, options);
     let tests = read_workload("s.toml", WORKLOAD, &|_| Err("no file".to_owned())).unwrap().tests;
     let mix: Test = tests[3];
     let files = |_: &UserRowsFile| Err("no file".to_owned());
@@ -86,7 +86,7 @@ fn events_run_with_the_settings_of_their_session() {
     );
     check(
         Product::Postgres,
-        "15",
+        "16",
         &["--standard_conforming_strings=off", "--statement_timeout=20s"],
         ["1MB", "2MB"],
     );

@@ -154,18 +154,19 @@ fn load_over(options: &ConnectOptions, there: &Survey, product: Product) -> Resu
     fill_over(options, &tables(product), there, &mut |_| ()).map(drop)
 }
 
-/// Creates a database for each case. A load refuses it and leaves it unchanged. If the case asks for it, everything is
-/// then dropped.
-fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InTheWay]) {
-    let mut bed = Bed::of(product, version);
+/// Empties the database for each case. A load refuses the case and leaves it unchanged. If the case asks for it,
+/// everything is then dropped.
+fn foreign_objects_are_not_dropped(mut bed: Bed, product: Product, cases: &[InTheWay]) {
     let is_mysql = product != Product::Postgres;
-    for (number, case) in cases.iter().enumerate() {
-        let database = if is_mysql { "test".to_owned() } else { format!("case{number}") };
-        let again = if is_mysql { "DROP DATABASE test" } else { "SELECT 1" };
-        for sql in [again, &format!("CREATE DATABASE {database}")] {
+    let again = match is_mysql {
+        true => ["DROP DATABASE test", "CREATE DATABASE test"],
+        false => ["DROP SCHEMA public CASCADE", "CREATE SCHEMA public"],
+    };
+    for case in cases {
+        for sql in again {
             bed.control.query(sql).unwrap();
         }
-        let options = ConnectOptions { database: Some(database), ..bed.options.clone() };
+        let options = bed.options.clone();
         let mut control = assay_wire::Connection::connect(&options).unwrap();
         let makes = |word: &str| case.make.iter().any(|sql| sql.contains(word));
         // A table of an earlier load stands next to the object, and must stay too.
@@ -216,17 +217,20 @@ fn foreign_objects_are_not_dropped(product: Product, version: &str, cases: &[InT
 
 #[test]
 fn foreign_objects_in_mariadb_are_not_dropped() {
-    foreign_objects_are_not_dropped(Product::MariaDb, "10.11", &MARIADB);
+    // Messages name the database `test`.
+    let bed = Bed::alone(Product::MariaDb, "10.11");
+    foreign_objects_are_not_dropped(bed, Product::MariaDb, &MARIADB);
 }
 
 #[test]
 fn foreign_objects_in_postgres_are_not_dropped() {
-    foreign_objects_are_not_dropped(Product::Postgres, "16", &POSTGRES);
+    let bed = Bed::of(Product::Postgres, "16");
+    foreign_objects_are_not_dropped(bed, Product::Postgres, &POSTGRES);
 }
 
 #[test]
 fn system_databases_and_read_only_servers_are_refused() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::alone(Product::MariaDb, "10.11");
     let unfit = |options: &ConnectOptions| match load(options, Product::MariaDb).unwrap_err() {
         LoadError::Unfit { unfit, .. } => unfit,
         other => panic!("{other}"),
@@ -247,7 +251,7 @@ fn system_databases_and_read_only_servers_are_refused() {
 /// A foreign key in a database that the user may not see: the server itself refuses the drop.
 #[test]
 fn a_table_with_an_invisible_reference_is_kept() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::alone(Product::MariaDb, "10.11");
     load(&bed.options, Product::MariaDb).unwrap();
     for sql in [
         "CREATE DATABASE hidden",
@@ -267,7 +271,7 @@ fn a_table_with_an_invisible_reference_is_kept() {
 /// everything else is dropped.
 #[test]
 fn an_invisible_child_keeps_its_parent() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::alone(Product::MariaDb, "10.11");
     load(&bed.options, Product::MariaDb).unwrap();
     for sql in [
         "ALTER TABLE sbtest1 ADD precious INT",
@@ -293,13 +297,14 @@ fn tables_that_refer_to_each_other_are_dropped() {
     bed.control.query("ALTER TABLE sbtest2 ADD FOREIGN KEY (k) REFERENCES sbtest1 (id)").unwrap();
     let there = survey(&bed.options, Dialect::MySql, 2).unwrap();
     load_over(&bed.options, &there, Product::MariaDb).unwrap();
-    let keys = "SELECT COUNT(*) FROM information_schema.referential_constraints";
+    let keys = "SELECT COUNT(*) FROM information_schema.referential_constraints \
+                WHERE constraint_schema = DATABASE()";
     assert_eq!(bed.number(keys), 0);
 }
 
 #[test]
 fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
-    let mut bed = Bed::new();
+    let mut bed = Bed::alone(Product::MariaDb, "10.11");
     load(&bed.options, Product::MariaDb).unwrap();
     for sql in [
         "CREATE USER app IDENTIFIED BY ''",
@@ -353,7 +358,7 @@ fn surveys_of_postgres_run_no_code_of_other_users() {
         "CREATE OPERATOR public.= (leftarg = name, rightarg = name, function = public.evil_is)",
         "CREATE OPERATOR public.~ (leftarg = text, rightarg = text, function = public.evil_like)",
         "CREATE TABLE public.pg_class (oid oid, relname name)",
-        "ALTER DATABASE test SET search_path = public, pg_catalog",
+        &format!("ALTER DATABASE {} SET search_path = public, pg_catalog", bed.database()),
         "CREATE VIEW sbtest3 AS SELECT 1 AS id",
         "CREATE TABLE others (id int REFERENCES sbtest1)",
     ] {
@@ -371,7 +376,7 @@ fn surveys_of_postgres_run_no_code_of_other_users() {
     assert_eq!(there, [1, 2]);
     assert!(!assay_servers::effective_settings(&mut control).unwrap().is_empty());
     let attached = assay_servers::AttachedServer::connect(bed.options.clone()).unwrap();
-    assert!(attached.identity().unwrap().ends_with(" test"));
+    assert!(attached.identity().unwrap().ends_with(&format!(" {}", bed.database())));
     // A table that a view reads is not dropped, and the error names the view.
     control.query("DROP TABLE others").unwrap();
     control.query("CREATE VIEW mine AS SELECT id FROM sbtest2").unwrap();
@@ -392,10 +397,11 @@ fn a_missing_engine_is_reported_before_anything_is_dropped() {
 #[test]
 fn only_the_first_schema_of_a_search_path_is_used() {
     let mut bed = Bed::of(Product::Postgres, "16");
+    let search_path = format!("ALTER DATABASE {} SET search_path =", bed.database());
     for sql in [
         "CREATE SCHEMA first",
         "CREATE TABLE public.sbtest1 (precious int)",
-        "ALTER DATABASE test SET search_path = first, public",
+        &format!("{search_path} first, public"),
     ] {
         bed.control.query(sql).unwrap();
     }
@@ -405,10 +411,10 @@ fn only_the_first_schema_of_a_search_path_is_used() {
         "SELECT schemaname, tablename FROM pg_tables WHERE tablename LIKE 'sbtest%' ORDER BY 1, 2",
     );
     assert_eq!(schemas, [["first", "sbtest1"], ["first", "sbtest2"], ["public", "sbtest1"]]);
-    bed.control.query("ALTER DATABASE test SET search_path = pg_catalog").unwrap();
+    bed.control.query(&format!("{search_path} pg_catalog")).unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
     assert!(matches!(error, LoadError::Unfit { unfit: UnfitReason::System, .. }), "{error}");
-    bed.control.query("ALTER DATABASE test SET search_path = nowhere").unwrap();
+    bed.control.query(&format!("{search_path} nowhere")).unwrap();
     let error = load(&bed.options, Product::Postgres).unwrap_err();
     assert!(matches!(error, LoadError::Unfit { unfit: UnfitReason::NoSchema, .. }), "{error}");
 }
