@@ -460,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_package_may_have_another_name_than_its_folder() {
-        let id = |end: &str| package_name(&format!("path+file:///work/{end}")).map(str::to_owned);
+        let id = |end: &str| package_name(&format!("path+file:///home/{end}")).map(str::to_owned);
         assert_eq!(id("crates/assay-load#0.1.0").unwrap(), "assay-load");
         assert_eq!(id("wings/upgrade/capture#assay-capture@0.1.0").unwrap(), "assay-capture");
     }
