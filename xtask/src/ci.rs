@@ -53,20 +53,22 @@ pub fn run() -> Result<()> {
     other("scripts", Command::new("shellcheck").args(SCRIPTS))?;
     other("workflows", Command::new("go").args(["run", ACTIONLINT, "-color=false"]))?;
     let programs = timed("building the tests", || suite::build(suite::TestSelection::default()))?;
-    timed("all tests as a plain user", || suite::run(&programs, TestUser::plain()?))?;
+    let plain = (TestUser::plain()?, &programs[..]);
     if !is_root()? {
-        println!("==> those that need root did not run; root's `cargo xtask ci` runs all");
-        return Ok(());
+        println!("==> those that need root will not run; root's `cargo xtask ci` runs all");
+        return timed("all tests as a plain user", || suite::run_for(&[plain]));
     }
     let of_root = of_root(&programs)?;
-    timed("root's tests", || suite::run(&of_root, TestUser::Me))?;
+    timed("all tests as a plain user, and root's", || {
+        suite::run_for(&[plain, (TestUser::Me, &of_root)])
+    })?;
     // This test briefly sets the clock of the machine, which would disturb other work on it.
     step("the clock", &["test", "--workspace", "--test", "clock", "--", "--ignored"])
 }
 
 /// Checks that take too long for every change: all tests as a plain user and as root, beside two threads that keep the
-/// CPUs busy, because no test may depend on a quiet machine; then those of the lab, studies and searches that are
-/// killed and resumed at random moments, and studies on many nodes.
+/// CPUs busy, because no test may depend on a quiet machine; then those of the lab, and those that are ignored because
+/// they take minutes, such as studies and searches that are killed at random moments, and studies on many nodes.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
     let programs = timed("building the tests", || suite::build(suite::TestSelection::default()))?;
@@ -82,7 +84,14 @@ pub fn nightly() -> Result<()> {
     )?;
     let long = [
         ("assay", "kill_and_resume"),
+        ("assay", "lua"),
+        ("assay", "posts"),
         ("assay", "slurm"),
+        ("assay", "soaking"),
+        ("assay", "tpcc"),
+        ("assay-load", "real_server"),
+        ("assay-servers", "audit"),
+        ("assay-servers", "callgrind"),
         ("assay-sim", "shards"),
         ("assay-ledger", "collect"),
     ];
@@ -90,9 +99,7 @@ pub fn nightly() -> Result<()> {
         .into_iter()
         .map(|(package, test)| Ok(find(&programs, package, test)?.only(&["--ignored"])))
         .collect::<Result<_>>()?;
-    timed("studies that are killed, and those of many nodes", || {
-        suite::run(&long, TestUser::plain()?)
-    })?;
+    timed("tests that take minutes", || suite::run(&long, TestUser::plain()?))?;
     // Only root can create small disks.
     let full = find(&programs, "assay", "slurm")?.only(&["--ignored", "a_full_disk"]);
     timed("full disks of nodes", || suite::run(&[full], TestUser::Me))

@@ -122,6 +122,11 @@ const PURE: &[&str] = &[
     "wings/claims/check/src",
     "wings/claims/src/page.rs",
     "wings/doctor/src/page.rs",
+    "wings/posts/src/beside.rs",
+    "wings/posts/src/differences.rs",
+    "wings/posts/src/list.rs",
+    "wings/posts/src/page.rs",
+    "wings/posts/src/printed.rs",
     "wings/studies/pages/src",
     "wings/tests/src/page.rs",
     "wings/trend/src/line.rs",
@@ -295,9 +300,13 @@ fn arrows(root: &Path, metadata: &Value) -> Result<Vec<String>> {
     Ok(offences)
 }
 
-/// Wings that use another one: a watch searches, and an import compares with packs.
-const BETWEEN_WINGS: &[(&str, &str)] =
-    &[("assay-watch", "assay-bisect"), ("assay-importer", "assay-evidence")];
+/// Wings that use another one: a watch searches, an import compares with packs, and a post has claims.
+const BETWEEN_WINGS: &[(&str, &str)] = &[
+    ("assay-watch", "assay-bisect"),
+    ("assay-importer", "assay-evidence"),
+    ("assay-posts", "assay-claims"),
+    ("assay-posts", "assay-claim-check"),
+];
 
 /// The wing to which a path belongs: `upgrade` for `wings/upgrade/capture`.
 fn wing_of<'a>(root: &Path, path: &'a str) -> Option<&'a OsStr> {

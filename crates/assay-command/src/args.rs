@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use anyhow::Result;
-use assay_model::TableForm;
 use assay_model::limits::user::SCALE;
+use assay_model::{Preset, TableForm};
 use assay_options::{parse_budget_s, whole};
 use assay_plan::{
-    Request, ScriptOptions, SetupRequest, SuiteOptions, SystemRequest, script_variable, suite_facts,
+    Request, ScriptOptions, SetupRequest, SuiteOptions, SystemRequest, script_variable,
+    suite_facts, usual_terms,
 };
 use assay_report::{FEEDS, FORMATS, Feed, Format};
 use assay_run::advice::HintedError;
@@ -66,7 +67,7 @@ impl StudyArgs {
         Request {
             systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
             setups: vec![self.setup.clone()],
-            terms: self.terms.terms.clone(),
+            terms: self.terms.of(self.request.preset),
             source: self.from.source.clone(),
             offline: measuring.offline,
             accept_expired_index: measuring.accept_expired_index,
@@ -134,14 +135,20 @@ pub struct SourceArg {
 /// The terms of servers.
 #[derive(Debug, Args)]
 pub struct TermsArg {
-    /// Server settings: `lean` (equal), `published` or `shipped`
+    /// Server settings: `lean` (equal), `published` or `shipped` [default: lean; with preset published, published]
     ///
     /// `lean` sets the same values on all systems. `published` sets those of Mark Callaghan's published studies, scaled
     /// to the data. `shipped` leaves each version its own defaults, apart from places, caches and logs.
-    #[arg(long, value_name = "TERMS", default_value = assay_terms::DEFAULT)]
-    #[arg(value_parser = PossibleValuesParser::new(Terms::names()), hide_possible_values = true)]
+    #[arg(long, value_name = "TERMS", hide_possible_values = true)]
+    #[arg(value_parser = PossibleValuesParser::new(Terms::names()))]
     #[arg(help_heading = SERVERS)]
-    pub terms: String,
+    pub terms: Option<String>,
+}
+
+impl TermsArg {
+    pub fn of(&self, preset: Preset) -> String {
+        self.terms.clone().unwrap_or_else(|| usual_terms(preset).to_owned())
+    }
 }
 
 /// The config file of servers that are not part of a study.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Experiment, Product, Study, StudyRecord, Test};
+use assay_model::{Experiment, Product, Study, StudyRecord, Test, cpus_in_words};
 use assay_plan::{MachineFacts, NamedFile, Request, StudyPlan};
 use assay_run::interrupt::Interrupt;
 use assay_run::progress::{Progress, print};
@@ -106,16 +106,37 @@ impl PlannedStudy<'_> {
         explains_terms: bool,
         carry_out: impl FnOnce(StudyPlan, &Environment, &mut Ledger) -> Result<String, StudyError>,
     ) -> Result<Exit> {
-        let Self { plan, mut ledger, request, suite, machine, cache_dir, args, junit } = self;
+        let (args, junit) = (self.args, self.junit);
+        let write = |record: &StudyRecord, progress: &Progress| {
+            report::write_measured(record, &args.output, junit, progress)
+        };
+        self.measure_and(explains_terms, carry_out, write)
+    }
+
+    /// Measures, and leaves the report to `write`, which also gets an unfinished study.
+    pub fn measure_for(
+        self,
+        write: impl FnOnce(&StudyRecord, &Progress) -> Result<Exit>,
+    ) -> Result<Exit> {
+        self.measure_and(false, study::run, write)
+    }
+
+    fn measure_and(
+        self,
+        explains_terms: bool,
+        carry_out: impl FnOnce(StudyPlan, &Environment, &mut Ledger) -> Result<String, StudyError>,
+        write: impl FnOnce(&StudyRecord, &Progress) -> Result<Exit>,
+    ) -> Result<Exit> {
+        let Self { plan, mut ledger, request, suite, machine, cache_dir, args, .. } = self;
         if !args.quiet {
             print_notes(&request, &plan, machine);
         }
         let written = StatementLocator::new(&request);
         let start = StudyStart::New(&request);
         let first = which_default::FirstStudy { request: &request, suite: &suite, machine };
-        let more = (junit, explains_terms.then_some(&first));
+        let explained = explains_terms.then_some(&first);
         let carry_out = |env: &Environment, ledger: &mut Ledger| carry_out(plan, env, ledger);
-        let measured = measure(args, more, &cache_dir, &mut ledger, &start, carry_out);
+        let measured = measure(args, explained, &cache_dir, &mut ledger, &start, carry_out, write);
         measured.map_err(|error| match written.and_then(|it| it.place(&error)) {
             Some(place) => error.context(format!("a server refuses what stands in {place}")),
             None => error,
@@ -127,6 +148,10 @@ fn print_notes(request: &Request, plan: &StudyPlan, machine: MachineFacts) {
     let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
     let notes = assay_plan::notes_on_logs(&specs).into_iter().chain(without_tables(plan));
     let notes = notes.chain(assay_plan::without_realtime(request, &plan.study, machine));
+    let shared = plan.study.cpus.shared();
+    let shared = (!shared.is_empty())
+        .then(|| format!("servers and clients share {}", cpus_in_words(&shared)));
+    let notes = notes.chain(shared);
     notes.for_each(|note| print(&format!("note: {note}")));
     let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
     let warnings = overruled(request, &plan.study).into_iter().chain(overrun);
@@ -141,7 +166,10 @@ pub fn measure_again(
     id: &str,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, StudyError>,
 ) -> Result<Exit> {
-    measure(args, (None, None), cache_dir, ledger, &StudyStart::Resumed(id), carry_out)
+    let write = |record: &StudyRecord, progress: &Progress| {
+        report::write_measured(record, &args.output, None, progress)
+    };
+    measure(args, None, cache_dir, ledger, &StudyStart::Resumed(id), carry_out, write)
 }
 
 /// Note for scripts whose tables do not exist on the servers that assay starts.
@@ -180,11 +208,12 @@ enum StudyStart<'a> {
 
 fn measure(
     args: &MeasureArgs,
-    (junit, explained): (Option<&Path>, Option<&which_default::FirstStudy<'_>>),
+    explained: Option<&which_default::FirstStudy<'_>>,
     cache_dir: &Path,
     ledger: &mut Ledger,
     start: &StudyStart<'_>,
     carry_out: impl FnOnce(&Environment, &mut Ledger) -> Result<String, StudyError>,
+    write: impl FnOnce(&StudyRecord, &Progress) -> Result<Exit>,
 ) -> Result<Exit> {
     let progress = Progress::new(args.quiet);
     let (offline, accept_expired_index) = match start {
@@ -239,7 +268,7 @@ fn measure(
         }
         record = kept(ledger, &id).unwrap_or(record);
     }
-    let written = report::write_measured(&record, &args.output, junit, &progress);
+    let written = write(&record, &progress);
     if let Some((how, exit)) = stopped {
         // A failed step of the Insert Benchmark is a result, although later steps are missing.
         let is_result = record.study.is_insert_benchmark() && exit == Exit::Error;

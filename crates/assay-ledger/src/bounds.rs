@@ -9,9 +9,9 @@ use assay_model::limits::{
 };
 use assay_model::{
     Attachment, CellId, Class, DataSet, Definition, Examination, Fill, Gate, Host, InstanceRecord,
-    NamedVersion, Noise, PlannedBlock, PlannedCell, Quantiles, Scratch, SearchPart, Series, Setup,
-    ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, Transaction, WatchPart,
-    is_option, is_test_name, refusal, shortened,
+    NamedVersion, Noise, Origin, PlannedBlock, PlannedCell, Quantiles, Scratch, SearchPart, Series,
+    Setup, ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, Transaction,
+    WatchPart, check_ascending, is_option, is_test_name, refusal, shortened,
 };
 
 use crate::histogram;
@@ -71,7 +71,14 @@ fn system(system: &System) -> Result<(), String> {
     if system.name.contains(char::is_control) {
         return Err("the name of a system has a control character".to_owned());
     }
-    for (name, value) in &system.spec.overrides {
+    let spec = &system.spec;
+    if !spec.build.is_empty() && !matches!(spec.origin, Origin::Git(_)) {
+        return Err("a system that is not built from source has flags of a build".to_owned());
+    }
+    for (flag, value) in &spec.build {
+        flag.refusal(value).map_or(Ok(()), Err)?;
+    }
+    for (name, value) in &spec.overrides {
         option(system, name, value)?;
     }
     for text in &system.options {
@@ -150,6 +157,7 @@ impl CheckBounds for Study {
         at_least_one("setups", self.setups.len(), CELLS)?;
         TableForm::check_options(&self.table_form.create_table_options)
             .map_err(|why| format!("`create_table_options` {why}"))?;
+        self.cpus.check_bounds()?;
         self.terms.as_deref().map_or(Ok(()), terms)?;
         self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
         self.search.as_ref().map_or(Ok(()), SearchPart::check)?;
@@ -353,6 +361,7 @@ impl CheckBounds for Host {
             text("fact of the machine", fact)?;
         }
         within("memory_kb", self.memory_kb, &(0..=COUNTER_MAX))?;
+        check_ascending("node", &self.server_nodes)?;
         self.doctor.as_ref().map_or(Ok(()), Examination::check)
     }
 }

@@ -261,9 +261,19 @@ fn read_content(
             data: fields.checked(data)?,
             start_from: fields.word("start_from")?,
             rows: fields.number("counted")?,
-            checksum: fields.get("checksum")?,
+            checksum: checksum(&fields)?,
         })
     })
+}
+
+/// Hexadecimal digits, and for a user's tables the method and a colon.
+fn checksum(fields: &Fields<'_>) -> Result<String, Problem> {
+    let text: String = fields.get("checksum")?;
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || byte == b':';
+    match text.len() <= 64 && text.bytes().all(is_known) {
+        true => Ok(text),
+        false => Err(fields.wrong(format!("`checksum` is `{}`", shortened(&text)))),
+    }
 }
 
 fn read_blocks(

@@ -23,6 +23,9 @@ pub struct Host {
     pub realtime: Option<RealtimeAccess>,
     /// CPU weight of clients and servers at normal priority, 100 by default; `None` where assay could not set it.
     pub cpu_weight: Option<u32>,
+    /// NUMA nodes to which the memory of servers was bound; empty if it was not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub server_nodes: Vec<u32>,
     /// Findings of an examination before the run.
     pub doctor: Option<Examination>,
 }
@@ -55,6 +58,7 @@ impl Host {
             counts_device: false,
             realtime: None,
             cpu_weight: None,
+            server_nodes: Vec::new(),
             doctor: None,
         }
     }

@@ -5,11 +5,13 @@
 //! except in `scan`, where it is a thousand rows read by one scanning client.
 
 mod artifact;
+mod build_flags;
 mod captured_values;
 mod conclusion;
 mod count;
 mod count_text;
 mod counters;
+mod cpu_lists;
 mod data;
 mod dialect;
 mod distribution;
@@ -63,6 +65,7 @@ mod words;
 mod workload;
 
 pub use artifact::{Artifact, ReportedServer, RunningServer};
+pub use build_flags::{BUILD_PREFIX, BuildFlag, BuildFlags, flags_in_words};
 pub use captured_values::{CapturedDraw, CapturedKind, CapturedValues};
 pub use conclusion::{Conclusion, Conclusions};
 pub use count::{
@@ -70,6 +73,7 @@ pub use count::{
 };
 pub use count_text::{counted, thousands};
 pub use counters::{Counters, STATEMENT, STATUS, STATUS_LEVELS};
+pub use cpu_lists::{CpuLists, check_ascending, cpus_in_words, cpus_text, read_cpus};
 pub use data::{DataContent, DataSet, StatementMode, TableForm, may_equal};
 pub use dialect::Dialect;
 pub use distribution::Distribution;

@@ -28,6 +28,9 @@ pub fn name(owner: &str, text: &str) -> Result<(), String> {
 
 pub const CLIENTS: RangeInclusive<u32> = 1..=4096;
 
+/// Numbers of CPUs in the kernel's smallest set of them.
+pub const CPUS: RangeInclusive<u32> = 0..=1023;
+
 pub const TABLES: RangeInclusive<u32> = 1..=1000;
 
 /// Rows of each table: tests read rows that smaller tables lack; `id` cannot number larger ones.

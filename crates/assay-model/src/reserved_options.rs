@@ -1,7 +1,7 @@
 //! Server options that only assay sets, because they determine a server's location and identity. Applies to system
 //! names, study files, config files and ledgers.
 
-use crate::{Dialect, Product, may_be_secret};
+use crate::{BUILD_PREFIX, Dialect, Product, may_be_secret};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
@@ -9,6 +9,8 @@ pub enum Refusal {
     /// It may be an abbreviation of this option, which assay sets.
     ShortFor(&'static str),
     LeadsAway(String),
+    /// It is a flag of a build, which no server knows.
+    OfBuild,
 }
 
 /// Whether an option is well-formed, so that it becomes exactly one word of a command line and one line of a config
@@ -21,6 +23,9 @@ pub fn is_option(name: &str, value: &str) -> bool {
 
 /// Reason for refusing an option, to keep the server where assay puts it and from running anything else.
 pub fn refusal(product: Product, name: &str, value: &str) -> Option<Refusal> {
+    if name.to_ascii_lowercase().starts_with(BUILD_PREFIX) {
+        return Some(Refusal::OfBuild);
+    }
     let reserved = product.facts().reserved;
     let by_name = match product.dialect() {
         Dialect::MySql => match plain(name).as_str() {
@@ -161,6 +166,14 @@ mod tests {
         ] {
             let found = refusal(Product::Postgres, name, "x");
             assert_eq!(found, Some(Refusal::Reserved), "{name}");
+        }
+    }
+
+    #[test]
+    fn flags_of_builds_are_no_options_of_servers() {
+        for product in [Product::MySql, Product::Postgres] {
+            assert_eq!(refusal(product, "Build.cxx", "clang"), Some(Refusal::OfBuild));
+            assert_eq!(refusal(product, "builds", "1"), None);
         }
     }
 

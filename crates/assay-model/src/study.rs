@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, CellCount, CellId, CellProfile, DataContent, DataSet, EventKind, Gate, Host, Preset,
-    Priority, Schema, SearchPart, Series, Setup, ShardRun, Slice, SliceId, SliceOutcome, StartFrom,
-    StatementMode, StudyDocuments, SystemSpec, TableForm, TestSet, UserData, WatchPart, words,
+    Artifact, CellCount, CellId, CellProfile, CpuLists, DataContent, DataSet, EventKind, Gate,
+    Host, Preset, Priority, Schema, SearchPart, Series, Setup, ShardRun, Slice, SliceId,
+    SliceOutcome, StartFrom, StatementMode, StudyDocuments, SystemSpec, TableForm, TestSet,
+    UserData, WatchPart, words,
 };
 
 words! {
@@ -37,8 +38,24 @@ words! {
         /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those
         /// of the Insert Benchmark do.
         Stepwise = "stepwise",
+        /// All steps of one system after the other, as in the published posts (preset published).
+        Consecutive = "consecutive",
         /// Nothing is timed: each test's instructions are counted, on instances of its own.
         Counted = "counted",
+    }
+}
+
+impl Experiment {
+    /// Whether one system runs at a time, so that memory and disk need to be large enough for one.
+    #[must_use]
+    pub fn runs_one_system(self) -> bool {
+        matches!(self, Self::Sequential | Self::Consecutive)
+    }
+
+    /// Whether tests are steps that build on each other.
+    #[must_use]
+    pub fn has_steps(self) -> bool {
+        matches!(self, Self::Stepwise | Self::Consecutive)
     }
 }
 
@@ -129,6 +146,9 @@ pub struct Study {
     pub cells: Vec<PlannedCell>,
     pub setups: Vec<Setup>,
     pub experiment: Experiment,
+    /// The CPUs that the user names.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cpus: CpuLists,
     #[serde(default, skip_serializing_if = "is_default")]
     pub table_form: TableForm,
     pub statements: StatementMode,
@@ -176,6 +196,7 @@ impl Study {
             cells: cells.iter().copied().map(PlannedCell::of).collect(),
             setups: setups.into_iter().collect(),
             experiment: Experiment::Sequential,
+            cpus: CpuLists::default(),
             table_form: TableForm::default(),
             statements: StatementMode::Prepared,
             terms: None,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Dialect, Engine, Product};
+use crate::{BuildFlags, Dialect, Engine, Product};
 
 /// Sentence ending after the owner of options that switch `autocommit` off.
 pub const AUTOCOMMIT_OFF: &str =
@@ -34,12 +34,16 @@ pub struct SystemSpec {
     pub engine: Engine,
     /// Server options beyond the common intent, in the order given.
     pub overrides: Vec<(String, String)>,
+    /// Flags of a build from source; empty for other origins.
+    #[serde(default, skip_serializing_if = "BuildFlags::is_empty")]
+    pub build: BuildFlags,
 }
 
 impl SystemSpec {
     /// A system with its product's default engine and no options.
     pub fn of(product: Product, origin: Origin) -> Self {
-        Self { product, origin, engine: product.default_engine(), overrides: Vec::new() }
+        let (engine, overrides) = (product.default_engine(), Vec::new());
+        Self { product, origin, engine, overrides, build: BuildFlags::new() }
     }
 
     /// Options that the other system lacks or has with another value: the last of each name, as mapped to a variable by
@@ -82,7 +86,14 @@ impl SystemSpec {
         found.unwrap_or(false)
     }
 
-    /// The system without options, which determines its binaries.
+    /// Flags of its build and server options, as in a name: `+build.lto=on+innodb_doublewrite=OFF`.
+    pub fn options_in_words(&self) -> String {
+        let build = self.build.iter().map(|(flag, value)| format!("+{}={value}", flag.option()));
+        let options = self.overrides.iter().map(|(option, value)| format!("+{option}={value}"));
+        build.chain(options).collect()
+    }
+
+    /// The system without server options, which determines its binaries.
     #[must_use]
     pub fn without_options(&self) -> Self {
         Self { overrides: Vec::new(), ..self.clone() }
@@ -104,10 +115,7 @@ impl fmt::Display for SystemSpec {
         if self.engine != self.product.default_engine() {
             write!(f, "/{}", self.engine.word())?;
         }
-        for (option, value) in &self.overrides {
-            write!(f, "+{option}={value}")?;
-        }
-        Ok(())
+        f.write_str(&self.options_in_words())
     }
 }
 

@@ -9,7 +9,7 @@ mod units;
 use assay_model::shortened;
 
 pub use readers::{
-    client_counts, count, fraction, on_off, one_of, switch, whole, whole_seconds, word,
+    client_counts, count, cpu_list, fraction, on_off, one_of, switch, whole, whole_seconds, word,
 };
 pub use units::{
     duration_text, parse_budget_s, parse_clients, parse_count, parse_duration_s, parse_percent,

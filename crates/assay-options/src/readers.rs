@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use assay_model::{Words, thousands};
+use assay_model::{Words, cpus_text, read_cpus, thousands};
 use clap::builder::{BoolValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use crate::OptionError;
@@ -85,6 +85,14 @@ pub fn whole_seconds(range: RangeInclusive<u32>) -> impl Fn(&str) -> Result<u32,
 pub fn client_counts(text: &str) -> Result<Vec<u32>, OptionError> {
     let counts: Result<Vec<Vec<u32>>, OptionError> = text.split(',').map(parse_clients).collect();
     Ok(counts?.concat())
+}
+
+/// Reads a list of CPUs such as `0-11`, and returns the shortest form of it.
+pub fn cpu_list(text: &str) -> Result<String, OptionError> {
+    read_cpus(text).map(|cpus| cpus_text(&cpus)).ok_or_else(|| OptionError::Unreadable {
+        value: text.to_owned(),
+        what: "a list of CPUs such as `0-11` or `0,2,4-7`",
+    })
 }
 
 pub fn fraction(range: RangeInclusive<f64>) -> impl Fn(&str) -> Result<f64, String> + Clone {

@@ -115,6 +115,11 @@ fn refuse_slices_beyond(budget_s: f64, request: &Request) -> PlanResult<()> {
     Ok(())
 }
 
+/// Rows of each table if the request names none.
+pub(crate) fn usual_rows(preset: Preset) -> u32 {
+    preset_effort(preset, 1).rows
+}
+
 fn preset_effort(preset: Preset, cpus: u32) -> Effort {
     let quick = Effort {
         clients: vec![1],

@@ -166,6 +166,7 @@ fn message(why: &Refusal) -> String {
         Refusal::LeadsAway(value) => {
             format!("`{}` lies outside the server's own directory", shortened(value))
         }
+        Refusal::OfBuild => "it is a flag of a build, not an option of a server".to_owned(),
     }
 }
 
@@ -208,6 +209,11 @@ impl Hint for PlanError {
             Self::ReservedOption { why: Refusal::Reserved, .. } => {
                 vec!["leave the option out".to_owned()]
             }
+            Self::ReservedOption { why: Refusal::OfBuild, .. } => vec![
+                "write it in the name of a system that is built from source: \
+                 `mysql@git:PATH#REF+build.cxx=clang`"
+                    .to_owned(),
+            ],
             Self::CannotTakePart { hint, .. } => hint.map(str::to_owned).into_iter().collect(),
             Self::Realtime(access) => {
                 let grant = access.and_then(RealtimeAccess::grant).map(str::to_owned);
@@ -216,8 +222,11 @@ impl Hint for PlanError {
             }
             Self::TooMany { fewer, .. } => vec![(*fewer).to_owned()],
             Self::TooLittle { what, rows_that_fit, asked, .. } => {
-                let rows =
-                    (*rows_that_fit > 0).then(|| format!("`--rows {rows_that_fit}` would fit"));
+                let rows = (*rows_that_fit > 0).then(|| {
+                    format!(
+                        "`--rows {rows_that_fit}` would fit; in a study file, it is `rows` in every `[[setup]]`"
+                    )
+                });
                 let rest = if *what == DISK { MORE_DISK } else { MORE_MEMORY };
                 asked.iter().cloned().chain(rows).chain([rest.to_owned()]).collect()
             }

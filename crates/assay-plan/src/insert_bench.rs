@@ -39,17 +39,22 @@ fn amount(preset: Preset, io_bound: bool) -> Amount {
     Amount { rows, query_s }
 }
 
-fn sizes(request: &Request, bench: &InsertBenchRequest) -> PlanResult<(IbenchSizes, u32)> {
-    let amount = amount(request.preset, bench.io_bound);
-    let rows = match bench.rows.as_slice() {
-        [] => amount.rows,
-        [first, second, third] => [*first, *second, *third],
+/// Rows that each client inserts in l.i0, l.i1 and l.i2.
+pub(crate) fn rows_of_steps(preset: Preset, bench: &InsertBenchRequest) -> PlanResult<[u32; 3]> {
+    match bench.rows.as_slice() {
+        [] => Ok(amount(preset, bench.io_bound).rows),
+        [first, second, third] => Ok([*first, *second, *third]),
         other => {
             let value = other.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
             let why = "it takes three numbers: the rows of l.i0, l.i1 and l.i2";
-            return Err(PlanError::out_of_range("--rows", value, why));
+            Err(PlanError::out_of_range("--rows", value, why))
         }
-    };
+    }
+}
+
+fn sizes(request: &Request, bench: &InsertBenchRequest) -> PlanResult<(IbenchSizes, u32)> {
+    let amount = amount(request.preset, bench.io_bound);
+    let rows = rows_of_steps(request.preset, bench)?;
     for rows in rows {
         if !ROWS.contains(&u64::from(rows)) {
             let why = format!("it must be between {} and {}", ROWS.start(), ROWS.end());
@@ -133,13 +138,17 @@ pub(crate) fn plan(
     let rows = u32::try_from(sizes.rows[0]).unwrap_or(u32::MAX);
     let tables = if sizes.tables.is_shared { 1 } else { clients };
     let setup = Setup { clients, tables, rows };
-    let scheduling = CellScheduling::new(request, Experiment::Stepwise, &systems, false, machine)?;
+    let experiment = match request.preset {
+        Preset::Published => Experiment::Consecutive,
+        Preset::Smoke | Preset::Quick | Preset::Standard => Experiment::Stepwise,
+    };
+    let scheduling = CellScheduling::new(request, experiment, &systems, false, machine)?;
     let planned = |test| planned_cell(test, setup, scheduling.of_cell(test, setup));
     let cells: Vec<PlannedCell> = ibench_steps(&sizes).into_iter().map(planned).collect();
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
     if let Some(footprint) = Footprint::of_steps(&cells, terms) {
-        let checked = check_machine(&footprint, &specs, Experiment::Stepwise, machine);
+        let checked = check_machine(&footprint, &specs, experiment, machine);
         // There are three numbers of rows.
         checked.map_err(PlanError::whatever_rows)?;
     }
@@ -151,7 +160,7 @@ pub(crate) fn plan(
         rounds: 2,
         cells,
         setups: vec![setup],
-        experiment: Experiment::Stepwise,
+        experiment,
         ..study_of(request)
     };
     Ok(StudyPlan {

@@ -24,6 +24,7 @@ mod scheduling;
 mod sequence;
 mod shards;
 mod size;
+mod size_overrides;
 mod study;
 mod study_file;
 mod suites;
@@ -56,12 +57,13 @@ pub use plan::{check_user_tables, check_user_test, plan, plan_of};
 pub use precision::Needs;
 pub use request::{
     GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share,
-    ps_mode,
+    ps_mode, usual_terms,
 };
 pub use scheduling::without_realtime;
 pub use sequence::{SequenceStep, sequence};
 pub use shards::{ShardPart, shard, shards};
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
+pub use size_overrides::SizeOverrides;
 pub use study::request_of;
 pub use study_file::{SubjectTable, read_study, read_subject, shell_quoted, write_study};
 pub use suites::{SuiteFacts, SuiteOptions, suite_facts};

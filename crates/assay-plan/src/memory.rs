@@ -7,13 +7,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Counting, Dialect, Experiment, Product, ScaledSize, ScaledSizes};
+use assay_model::{Counting, Dialect, Product, ScaledSize, ScaledSizes};
 use assay_terms::{Terms, variable};
 
 use crate::common_option::CommonOption;
 use crate::effort::effort;
 use crate::error::{MEMORY, PlanError, PlanResult};
-use crate::fits::MachineFacts;
+use crate::fits::{MachineFacts, usable_mb};
 use crate::request::Request;
 use crate::size::{COUNTED_INSTANCES, bytes};
 use crate::system_name::parse_system;
@@ -87,13 +87,13 @@ pub fn scaled_to(request: &Request, machine: MachineFacts) -> PlanResult<Request
     let twins = u64::from(request.twin.unwrap_or(effort.twin));
     // A search compares two at a time.
     let servers = (request.systems.len() as u64 + twins).max(2);
-    let servers = match effort.experiment {
-        Experiment::Sequential => 1,
-        _ if request.count != Counting::None => servers * COUNTED_INSTANCES as u64,
-        _ => servers,
+    let servers = match request.count {
+        _ if effort.experiment.runs_one_system() => 1,
+        Counting::None => servers,
+        Counting::After | Counting::Only => servers * COUNTED_INSTANCES as u64,
     };
     let server_mb = Terms::or_default(Some(&request.terms)).server_mb;
-    let all_mb = (machine.memory_mb as f64 * 0.7 * share) as u64;
+    let all_mb = (usable_mb(machine.memory_mb, effort.experiment) as f64 * share) as u64;
     let counts =
         request.setups.iter().flat_map(|it| it.clients.as_ref().unwrap_or(&effort.clients));
     let place = ServerRoom {

@@ -147,7 +147,7 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
     if study.experiment == Experiment::Sequential {
         return format!("{what}, and there is only one, so changes cannot be told from chance");
     }
-    if study.experiment == Experiment::Stepwise {
+    if study.experiment.has_steps() {
         return format!(
             "{} on {} take at least {}",
             counted(study.cells.len() as u64, "step"),

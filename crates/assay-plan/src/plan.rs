@@ -76,7 +76,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
     at_most("tests times setups", tests.len() * setups.len(), CELLS, fewer)?;
     let schema = Schema::for_tests(tests.first().copied());
     let setups = setups_of(schema, &tests, request, &effort, setups, &systems)?;
-    check_running(&systems, effort.experiment, request.placement)?;
+    check_running(&systems, effort.experiment, request)?;
     let pooled = systems.iter().find(|system| shares_threads(&system.spec));
     if let Some(system) = pooled
         && request.placement.is_some_and(pins_connections)
@@ -103,7 +103,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
     let cells = cells(request, &effort, &tests, &setups, &scheduling);
     let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
     let budget_s = match effort.experiment {
-        Experiment::Interleaved | Experiment::Stepwise => {
+        Experiment::Interleaved | Experiment::Stepwise | Experiment::Consecutive => {
             request.budget_s.unwrap_or(effort.budget_s)
         }
         Experiment::Sequential => sequential_s(&cells, systems.len()),
@@ -128,7 +128,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
 fn check_suite(request: &Request, effort: &Effort) -> PlanResult<()> {
     let is_published = effort.experiment == Experiment::Sequential;
     let suite = suite_facts(request.suite);
-    let conflict = if let Some(why) = (suite.refused)(request, is_published) {
+    let conflict = if let Some(why) = (suite.refused)(request) {
         why
     } else if request.check && is_published {
         "`--check` does not work with preset `published`"
@@ -160,6 +160,8 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> PlanResult<()
         ("--rounds", request.rounds.is_some()),
         ("--twin", request.twin.is_some()),
         ("--placement", request.placement.is_some()),
+        ("--server-cpus", request.server_cpus.is_some()),
+        ("--client-cpus", request.client_cpus.is_some()),
         ("--priority", request.priority.is_some()),
         ("--clients", request.setups.iter().any(has_clients)),
     ];
@@ -186,14 +188,15 @@ fn check_form(request: &Request, systems: &[PlannedSystem]) -> PlanResult<()> {
 fn check_running(
     systems: &[PlannedSystem],
     experiment: Experiment,
-    placement: Option<CpuPlacement>,
+    request: &Request,
 ) -> PlanResult<()> {
+    let is_pinned = request.placement.is_some_and(|placement| placement != CpuPlacement::Free);
     let mut seen = HashSet::new();
     for system in systems.iter().filter(|system| system.url.is_some()) {
         let why = if experiment == Experiment::Sequential {
             "preset published works only with servers that assay starts"
-        } else if placement.is_some_and(|placement| placement != CpuPlacement::Free) {
-            "a running server cannot be pinned to a CPU"
+        } else if is_pinned || request.server_cpus.is_some() {
+            "a running server cannot be pinned to CPUs"
         } else if !system.spec.overrides.is_empty() {
             "the options of a running server cannot be set"
         } else if system.is_twin {

@@ -196,6 +196,25 @@ fn published_runs_each_test_once_and_long() {
 }
 
 #[test]
+fn preset_published_needs_memory_for_one_system_at_a_time() {
+    // Those of a server of 32 GB.
+    let machine = MachineFacts { memory_mb: 31_000, disk_mb: 500_000, ..MACHINE };
+    let systems = ["mysql@5.6", "mysql@8.0", "mysql@9.4"];
+    let systems = systems.map(|words| format!("{words}+innodb_buffer_pool_size=23G"));
+    let insert_bench = Some(crate::request::InsertBenchRequest::default());
+    let of_suite = |suite| Request { suite, ..Request::of_systems(&systems) };
+    let suites = [Suite::Micro, Suite::Oltp, Suite::Tpcc].map(of_suite);
+    let bench = Request { insert_bench, ..Request::of_systems(&systems) };
+    for request in suites.into_iter().chain([bench]) {
+        let published = Request { preset: Preset::Published, ..request.clone() };
+        let study = plan(&published, machine).unwrap().study;
+        assert!(study.experiment.runs_one_system());
+        assert!(study.cells.iter().all(|cell| cell.priority == Priority::Normal));
+        assert!(matches!(plan(&request, machine), Err(PlanError::TooLittle { .. })));
+    }
+}
+
+#[test]
 fn every_test_runs_at_all_client_counts_before_the_next() {
     let mut request = request();
     request.setups[0].clients = Some(vec![1, 4, 1]);

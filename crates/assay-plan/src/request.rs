@@ -7,11 +7,11 @@
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
 use assay_model::{
-    COUNT_THRESHOLD, Counting, CpuPlacement, Preset, Priority, Profiling, ScaledSizes,
-    StatementMode, Suite, TestSet, Words as _,
+    COUNT_THRESHOLD, Counting, CpuLists, CpuPlacement, Preset, Priority, Profiling, ScaledSizes,
+    StatementMode, Suite, TestSet, Words as _, read_cpus,
 };
 use assay_options::{
-    client_counts, count, parse_budget_s, parse_duration_s, parse_percent, switch, whole,
+    client_counts, count, cpu_list, parse_budget_s, parse_duration_s, parse_percent, switch, whole,
     whole_seconds, word,
 };
 use assay_workloads::{OltpOptions, TpccOptions};
@@ -163,6 +163,19 @@ pub struct Request {
     #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
     pub placement: Option<CpuPlacement>,
 
+    /// CPUs of the servers, such as `0-11` [default: all, or by `--placement`]
+    ///
+    /// All threads of a server stay on them from its start, and nothing is pinned to single CPUs. If the machine has
+    /// several NUMA nodes, the memory of servers is bound to those of these CPUs.
+    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    pub server_cpus: Option<String>,
+
+    /// CPUs of the clients, such as `12-15` [default: all, or by `--placement`]
+    #[arg(long, value_name = "LIST", value_parser = cpu_list)]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    pub client_cpus: Option<String>,
+
     /// Priority of clients and servers while they are measured [default: realtime where it is permitted]
     ///
     /// Realtime makes other processes wait, which keep one CPU. Where clients need every CPU, priority is normal.
@@ -274,6 +287,19 @@ pub(crate) fn usual_threshold(count: Counting) -> f64 {
 
 const SEED: u64 = 1;
 
+/// The terms of a request that names none. Preset published repeats posts, so its servers have the posts' settings.
+pub fn usual_terms(preset: Preset) -> &'static str {
+    match preset {
+        Preset::Published => "published",
+        Preset::Smoke | Preset::Quick | Preset::Standard => assay_terms::DEFAULT,
+    }
+}
+
+/// What need not be said in a request with this preset.
+pub(crate) fn usual_of(preset: Preset) -> Request {
+    Request { terms: usual_terms(preset).to_owned(), ..usual() }
+}
+
 pub(crate) fn usual() -> Request {
     Request {
         setups: vec![SetupRequest::default()],
@@ -297,6 +323,11 @@ impl Request {
     #[must_use]
     pub fn without_looks(self) -> Self {
         Self { profile: Profiling::None, soak_s: None, ..self }
+    }
+
+    pub fn cpu_lists(&self) -> CpuLists {
+        let read = |list: &Option<String>| list.as_deref().and_then(read_cpus).unwrap_or_default();
+        CpuLists { servers: read(&self.server_cpus), clients: read(&self.client_cpus) }
     }
 
     pub fn script_options(&self) -> ScriptOptions {

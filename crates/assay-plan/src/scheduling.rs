@@ -1,7 +1,8 @@
 //! CPUs and priority of clients and servers in each cell.
 
 use assay_model::{
-    Class, CpuPlacement, Experiment, Priority, RealtimeAccess, Setup, Study, Test, counted,
+    Class, CpuLists, CpuPlacement, Experiment, Priority, RealtimeAccess, Setup, Study, Test,
+    counted,
 };
 
 use crate::error::{PlanError, PlanResult};
@@ -12,6 +13,8 @@ use crate::url::parse_url;
 
 pub(crate) struct CellScheduling {
     placement: Option<CpuPlacement>,
+    /// Whether the user names the CPUs of clients or servers.
+    has_lists: bool,
     experiment: Experiment,
     /// Whether a system's connections share threads, which then cannot be pinned per connection.
     is_pooled: bool,
@@ -21,7 +24,8 @@ pub(crate) struct CellScheduling {
 }
 
 impl CellScheduling {
-    /// Fails if the user requested real-time priority, but this user or a system cannot have it.
+    /// Fails if the user requested real-time priority, but this user or a system cannot have it, or a placement beside
+    /// lists of CPUs.
     pub(crate) fn new(
         request: &Request,
         experiment: Experiment,
@@ -29,6 +33,14 @@ impl CellScheduling {
         is_pooled: bool,
         machine: MachineFacts,
     ) -> PlanResult<Self> {
+        let lists = request.cpu_lists();
+        let is_pinned = request.placement.is_some_and(|placement| placement != CpuPlacement::Free);
+        if is_pinned && lists.is_any() {
+            return Err(PlanError::Conflict(
+                "`--placement` puts a client on the CPU of the thread that serves it, which lists of CPUs do not: \
+                 leave it out, or say `free`",
+            ));
+        }
         let is_permitted = machine.realtime == Some(RealtimeAccess::Permitted);
         let attached = systems.iter().find(|system| system.url.is_some());
         if request.priority == Some(Priority::Realtime) {
@@ -43,14 +55,19 @@ impl CellScheduling {
         // The posts measured at normal priority.
         let usual = match experiment {
             Experiment::Interleaved | Experiment::Stepwise => Priority::Realtime,
-            Experiment::Sequential | Experiment::Counted => Priority::Normal,
+            Experiment::Sequential | Experiment::Consecutive | Experiment::Counted => {
+                Priority::Normal
+            }
         };
         let wanted = request.priority.unwrap_or(usual);
+        let is_possible =
+            is_permitted && attached.is_none() && lists_leave_a_cpu(&lists, machine.cpus);
         Ok(Self {
             placement: request.placement,
+            has_lists: lists.is_any(),
             experiment,
             is_pooled,
-            is_realtime: is_permitted && attached.is_none() && wanted == Priority::Realtime,
+            is_realtime: is_possible && wanted == Priority::Realtime,
             cpus: machine.cpus,
         })
     }
@@ -64,13 +81,11 @@ impl CellScheduling {
     }
 
     fn default_placement(&self, test: Test, setup: Setup) -> CpuPlacement {
-        let usual = match self.experiment {
-            // The posts pinned nothing.
-            Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => {
-                return CpuPlacement::Free;
-            }
-            Experiment::Interleaved => default_placement(test, setup, self.cpus),
-        };
+        // The posts pinned nothing.
+        if self.has_lists || self.experiment != Experiment::Interleaved {
+            return CpuPlacement::Free;
+        }
+        let usual = default_placement(test, setup, self.cpus);
         let needs_more = !leaves_a_cpu(usual, setup.clients, self.cpus);
         if self.is_realtime && needs_more && leaves_a_cpu(CpuPlacement::OneCpu, 1, self.cpus) {
             // The background threads of a single client's server can share its CPU.
@@ -100,10 +115,22 @@ pub fn without_realtime(request: &Request, study: &Study, machine: MachineFacts)
         all if all == study.cells.len() => "the tests run".to_owned(),
         some => format!("{some} of {} tests run", study.cells.len()),
     };
-    Some(format!(
-        "{which} at normal priority: of the {}, real-time priority would leave none to other programs",
-        counted(u64::from(machine.cpus), "CPU")
-    ))
+    let lists = request.cpu_lists();
+    let why = if !lists_leave_a_cpu(&lists, machine.cpus) {
+        "`--server-cpus` and `--client-cpus` leave no CPU to other programs, which real-time priority needs".to_owned()
+    } else if lists.is_any() {
+        "at real-time priority, clients and servers would take the listed CPUs from each other"
+            .to_owned()
+    } else {
+        let cpus = counted(u64::from(machine.cpus), "CPU");
+        format!("of the {cpus}, real-time priority would leave none to other programs")
+    };
+    Some(format!("{which} at normal priority: {why}"))
+}
+
+/// Lists of which one is left out take all CPUs.
+fn lists_leave_a_cpu(lists: &CpuLists, cpus: u32) -> bool {
+    lists.used().map_or(!lists.is_any(), |used| used.len() < cpus as usize)
 }
 
 /// Whether clients and servers of this placement can be kept off one CPU, which is then left to other processes.
@@ -258,6 +285,44 @@ mod tests {
             plan(&attached, machine(4, Permitted)),
             Err(PlanError::CannotTakePart { .. })
         ));
+    }
+
+    #[test]
+    fn nothing_is_pinned_where_cpus_are_named_and_one_must_stay_free_for_real_time_priority() {
+        let asked = |servers: &str, clients: Option<&str>| Request {
+            server_cpus: Some(servers.to_owned()),
+            client_cpus: clients.map(str::to_owned),
+            ..request(&[1])
+        };
+        for (servers, clients, priority) in [
+            ("0-1", Some("2"), Realtime),
+            ("0-1", Some("1-2"), Realtime),
+            ("0-1", Some("2-3"), Normal),
+            ("0-1", None, Normal),
+        ] {
+            let cells = cells(&asked(servers, clients), machine(4, Permitted));
+            assert_eq!(cells, [(Free, priority); 2], "{servers} {clients:?}");
+        }
+        let four = machine(4, Permitted);
+        let note = |clients: &[u32], server_cpus: Option<&str>| {
+            let server_cpus = server_cpus.map(str::to_owned);
+            let client_cpus = server_cpus.is_some().then(|| "2".to_owned());
+            let asked = Request { server_cpus, client_cpus, ..request(clients) };
+            without_realtime(&asked, &plan(&asked, four).unwrap().study, four).unwrap_or_default()
+        };
+        assert_eq!(note(&[1], Some("0-1")), "");
+        assert!(note(&[1], Some("0-1,3")).contains("`--client-cpus` leave no CPU"));
+        assert!(note(&[4], Some("0-1")).contains("take the listed CPUs"));
+        assert!(note(&[4], None).contains("of the 4 CPUs"));
+        let pinned = Request { placement: Some(Pairs), ..asked("0", Some("1")) };
+        assert!(matches!(plan(&pinned, machine(4, Permitted)), Err(PlanError::Conflict(_))));
+        let insert_bench = Some(crate::InsertBenchRequest::default());
+        let steps = Request { insert_bench, tests: Vec::new(), ..pinned };
+        assert!(matches!(plan(&steps, machine(4, Permitted)), Err(PlanError::Conflict(_))));
+        let mut attached = asked("0", None);
+        attached.systems[1] = SystemRequest::of("mysql://a@h/db");
+        let refused = plan(&attached, machine(4, Permitted));
+        assert!(matches!(refused, Err(PlanError::CannotTakePart { .. })), "{refused:?}");
     }
 
     #[test]

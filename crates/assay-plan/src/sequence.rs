@@ -35,13 +35,15 @@ pub fn sequence(cells: &[PlannedCell]) -> Vec<SequenceStep> {
     let read_s = read_seconds(cells);
     let maintain = SequenceStep::Maintain { seconds: maintenance_seconds(first, read_s) };
     let clients = client_counts(cells);
-    // Each client reads one table, so there are as many clients as tables, whatever the setup.
-    let tables = first.id.setup.tables;
-    let load_warm = test_by_name(WARMS_LOAD).into_iter();
-    let mut steps: Vec<SequenceStep> = load_warm
-        .map(|test| SequenceStep::Warm { test, clients: tables, seconds: read_s })
-        .chain([maintain])
-        .collect();
+    let (load_warm, warm_clients) = if first.id.test.schema.facts().has_rows_option() {
+        // Each client reads one table, so there are as many clients as tables, whatever the setup.
+        (test_by_name(WARMS_LOAD), first.id.setup.tables)
+    } else {
+        // No microbenchmark reads these tables.
+        (Some(first.id.test), clients.iter().copied().max().unwrap_or(1))
+    };
+    let mut steps = warm(load_warm, &[warm_clients], read_s);
+    steps.push(maintain);
     for (index, cell) in cells.iter().enumerate() {
         let here = Some(index);
         if first_reads.contains(&here) {
@@ -165,6 +167,15 @@ mod tests {
         assert_eq!(steps[warm + 1], "points-covered-si");
         assert_eq!(steps[steps.len() - 3..], ["scan", "delete", "insert"]);
         assert_eq!(steps.iter().filter(|step| !step.starts_with('(')).count(), 42);
+    }
+
+    #[test]
+    fn tables_that_no_microbenchmark_reads_are_warmed_by_their_own_test() {
+        let tests = assay_workloads::tpcc_tests(&assay_workloads::TpccOptions::default());
+        let name = &tests[0].name;
+        let steps = message(&cells(&tests, &[1, 8], (1, 100_000)));
+        let expected = format!("({name} 8 1800), (maintain 60), {name}, {name}, (maintain 60)");
+        assert_eq!(steps.join(", "), expected);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn shards(study: &Study, systems: usize, count: u32) -> PlanResult<Vec<Shard
         let share = sum(&weights, &group) / all_s / f64::from(step);
         let least_s = match study.experiment {
             Experiment::Interleaved => block_s(&study.cells[cells.clone()], systems),
-            Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => 0.0,
+            _ => 0.0,
         };
         let budget_s = (study.budget_s * share).max(least_s.min(study.budget_s));
         let part = |first| ShardPart { cells: cells.clone(), first, step, budget_s };
@@ -148,7 +148,7 @@ fn units(study: &Study) -> Vec<Range<usize>> {
     let are_together = |first: usize, cell: usize| match study.experiment {
         Experiment::Interleaved | Experiment::Counted => false,
         Experiment::Sequential => data(first) == data(cell),
-        Experiment::Stepwise => true,
+        Experiment::Stepwise | Experiment::Consecutive => true,
     };
     let mut units: Vec<Range<usize>> = Vec::new();
     for cell in 0..study.cells.len() {
@@ -163,7 +163,7 @@ fn units(study: &Study) -> Vec<Range<usize>> {
 fn blocks(study: &Study, systems: usize) -> u32 {
     let fitting = match study.experiment {
         Experiment::Interleaved => (study.budget_s / block_s(&study.cells, systems)) as u32,
-        Experiment::Stepwise => study.blocks,
+        Experiment::Stepwise | Experiment::Consecutive => study.blocks,
         Experiment::Sequential | Experiment::Counted => 1,
     };
     fitting.clamp(1, study.blocks.max(1))

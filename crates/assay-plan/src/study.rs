@@ -30,6 +30,7 @@ pub(crate) fn study_of(request: &Request) -> Study {
         cells: Vec::new(),
         setups: Vec::new(),
         experiment: Experiment::Interleaved,
+        cpus: request.cpu_lists(),
         table_form: request.oltp.table_form(),
         statements: request.statements,
         terms: Some(request.terms.clone()),

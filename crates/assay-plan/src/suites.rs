@@ -15,12 +15,16 @@ pub struct SuiteFacts {
     pub(crate) sweeps_clients: bool,
     /// Factor of the length of write slices and write turns: events of dozens of statements need longer ones.
     pub(crate) write_factor: u32,
-    /// Why it refuses a request, or the preset `published`, if that is asked for.
-    pub(crate) refused: fn(&Request, bool) -> Option<&'static str>,
+    /// Why it refuses a request.
+    pub(crate) refused: fn(&Request) -> Option<&'static str>,
+    /// The size of its tables in place of `rows`: its name, and where a request has it.
+    pub(crate) own_size: Option<(&'static str, SizeOfRequest)>,
     /// What one of its tests is called, and arguments that follow `--suite` in an example. `None` if it has sets, which
     /// `assay tests` lists.
     pub listed: Option<[&'static str; 2]>,
 }
+
+type SizeOfRequest = fn(&mut Request) -> &mut u32;
 
 pub struct SuiteOptions {
     pub add_to: fn(Command) -> Command,
@@ -32,7 +36,8 @@ const MICRO: SuiteFacts = SuiteFacts {
     options: None,
     sweeps_clients: false,
     write_factor: 1,
-    refused: |_, _| None,
+    refused: |_| None,
+    own_size: None,
     listed: None,
 };
 
@@ -43,7 +48,6 @@ const OLTP: SuiteFacts = SuiteFacts {
         read: |found, request| request.oltp.update_from_arg_matches(found),
     }),
     sweeps_clients: true,
-    refused: |_, is_published| is_published.then_some(ONLY_MICRO),
     listed: Some(["script", "--tests 'oltp_read*,bulk_insert'"]),
     ..MICRO
 };
@@ -56,11 +60,16 @@ const TPCC: SuiteFacts = SuiteFacts {
     }),
     write_factor: 5,
     refused: refused_by_tpcc,
+    own_size: Some(("warehouses", warehouses)),
     listed: Some(["test", "-- --warehouses 10"]),
     ..MICRO
 };
 
-fn refused_by_tpcc(request: &Request, is_published: bool) -> Option<&'static str> {
+fn warehouses(request: &mut Request) -> &mut u32 {
+    &mut request.tpcc.warehouses
+}
+
+fn refused_by_tpcc(request: &Request) -> Option<&'static str> {
     let has_size = |it: &SetupRequest| it.tables.is_some() || it.rows.is_some();
     if request.setups.iter().any(has_size) {
         return Some(
@@ -72,10 +81,8 @@ fn refused_by_tpcc(request: &Request, is_published: bool) -> Option<&'static str
             "`--check` works only on sysbench's tables; those of `--suite tpcc` are checked in any case",
         );
     }
-    is_published.then_some(ONLY_MICRO)
+    None
 }
-
-const ONLY_MICRO: &str = "preset `published` runs only microbenchmarks";
 
 pub fn suite_facts(suite: Suite) -> &'static SuiteFacts {
     match suite {

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use assay_model::{
-    Engine, Login, Origin, Product, ProductFacts, SystemSpec, address_without_login, is_option,
-    login, may_be_secret, refusal,
+    BUILD_PREFIX, BuildFlag, BuildFlags, Engine, Login, Origin, Product, ProductFacts, SystemSpec,
+    address_without_login, is_option, login, may_be_secret, refusal,
 };
 
 use assay_terms::{adds_up, variable};
@@ -15,8 +15,8 @@ use crate::url::parse_url;
 
 pub fn parse_system(name: &str) -> PlanResult<SystemSpec> {
     read(name).map_err(|error| match error {
-        PlanError::SystemName { name, at, why, .. } => {
-            let hint = system_hint(&name);
+        PlanError::SystemName { name, at, why, hint } => {
+            let hint = hint.or_else(|| system_hint(&name));
             PlanError::SystemName { name, at, why, hint }
         }
         other => other,
@@ -49,21 +49,7 @@ fn read(name: &str) -> PlanResult<SystemSpec> {
 
     let mut parts = rest.split('+');
     let origin_word = parts.next().unwrap_or_default();
-    let mut overrides: Vec<(String, String)> = Vec::new();
-    for word in parts {
-        // A secret may contain a `+`.
-        let follows_secret = overrides.iter().any(|(name, _)| may_be_secret(name));
-        let shown = if follows_secret { "..." } else { word.split('=').next().unwrap_or(word) };
-        let option = parse_override(word)
-            .ok_or_else(|| fail(word, format!("`+{shown}` is not `+option=value`")))?;
-        let is_again = |(name, _): &&(String, String)| variable(name) == variable(&option.0);
-        if !adds_up(&option.0) && overrides.iter().any(|it| is_again(&it)) {
-            let why =
-                format!("`{}` is given twice, and the server would use only the last", option.0);
-            return Err(fail(word, why));
-        }
-        overrides.push(option);
-    }
+    let (build, overrides) = options(parts, &fail)?;
     overrides.iter().try_for_each(|(name, value)| check_option(product, name, value))?;
 
     let (origin, engine) = if let Some(path) = origin_word.strip_prefix("dir:") {
@@ -88,7 +74,66 @@ fn read(name: &str) -> PlanResult<SystemSpec> {
         };
         (Origin::Version(version.to_owned()), engine)
     };
-    Ok(SystemSpec { product, origin, engine, overrides })
+    if let Some(flag) = build.keys().next().filter(|_| !matches!(origin, Origin::Git(_))) {
+        return Err(not_built(name, product, flag.option()));
+    }
+    Ok(SystemSpec { product, origin, engine, overrides, build })
+}
+
+fn not_built(name: &str, product: Product, flag: String) -> PlanError {
+    let at = name.split('+').find(|it| it.starts_with(&flag)).map_or(0..0, |it| place(name, it));
+    let why = format!("`{flag}` is a flag of a build, and assay does not build this server");
+    let hint = format!("build it from a repository: `{product}@git:PATH#REF+{flag}=...`");
+    PlanError::SystemName { name: without_secret_options(name), at, why, hint: Some(hint) }
+}
+
+/// A flag and its value, from `build.FLAG=VALUE`.
+fn build_flag(word: &str) -> Result<(BuildFlag, String), String> {
+    let (option, value) = word.split_once('=').unwrap_or((word, ""));
+    let flag = option.strip_prefix(BUILD_PREFIX).and_then(BuildFlag::named).ok_or_else(|| {
+        let known = BuildFlag::ALL.map(BuildFlag::option).join(", ");
+        format!("`{option}` is no flag of a build; there are {known}")
+    })?;
+    flag.refusal(value).map_or_else(|| Ok((flag, value.to_owned())), Err)
+}
+
+const NO_PLUS: &str = "a `+` begins an option; `build.cxx=clang` and `build.cxx=gcc-12` stand for the C++ programs of \
+                       these compilers";
+
+type ServerOptions = Vec<(String, String)>;
+
+/// Flags of the build and options of the server, from the words that follow plus signs. `fail` is given the wrong word
+/// and the reason.
+fn options<'a>(
+    words: impl Iterator<Item = &'a str>,
+    fail: &impl Fn(&str, String) -> PlanError,
+) -> PlanResult<(BuildFlags, ServerOptions)> {
+    let (mut build, mut overrides) = (BuildFlags::new(), ServerOptions::new());
+    for word in words {
+        // A secret may contain a `+`.
+        let follows_secret = overrides.iter().any(|(name, _)| may_be_secret(name));
+        let shown = if follows_secret { "..." } else { word.split('=').next().unwrap_or(word) };
+        if word.starts_with(BUILD_PREFIX) && !follows_secret {
+            let (flag, value) = build_flag(word).map_err(|why| fail(word, why))?;
+            if build.insert(flag, value).is_some() {
+                return Err(fail(word, format!("`{}` is given twice", flag.option())));
+            }
+            continue;
+        }
+        if word.is_empty() && build.contains_key(&BuildFlag::Cxx) {
+            return Err(fail(word, NO_PLUS.to_owned()));
+        }
+        let option = parse_override(word)
+            .ok_or_else(|| fail(word, format!("`+{shown}` is not `+option=value`")))?;
+        let is_again = |(name, _): &&(String, String)| variable(name) == variable(&option.0);
+        if !adds_up(&option.0) && overrides.iter().any(|it| is_again(&it)) {
+            let why =
+                format!("`{}` is given twice, and the server would use only the last", option.0);
+            return Err(fail(word, why));
+        }
+        overrides.push(option);
+    }
+    Ok((build, overrides))
 }
 
 /// Refuses the address of a repository if a part of it that is stored and shown may be a secret.
@@ -349,6 +394,46 @@ mod tests {
         ] {
             let error = parse_system(name).unwrap_err().to_string();
             assert!(error.contains("is given twice"), "{error}");
+        }
+    }
+
+    #[test]
+    fn flags_of_a_build_are_kept_apart_from_options_of_the_server() {
+        let name = "mysql@git:../x#v1+sync_binlog=0+build.lto=on+build.cxx=clang-14";
+        let spec = parse_system(name).unwrap();
+        assert_eq!(spec.overrides, [("sync_binlog".to_owned(), "0".to_owned())]);
+        let flags: Vec<_> =
+            spec.build.iter().map(|(flag, value)| (*flag, value.as_str())).collect();
+        assert_eq!(flags, [(BuildFlag::Cxx, "clang-14"), (BuildFlag::Lto, "on")]);
+        let whole = "mysql@git:../x#v1+build.cxx=clang-14+build.lto=on+sync_binlog=0";
+        assert_eq!(spec.to_string(), whole);
+        assert_eq!(parse_system(whole).unwrap(), spec);
+        assert_eq!(spec.without_options().to_string(), whole.replace("+sync_binlog=0", ""));
+    }
+
+    #[test]
+    fn flags_of_a_build_are_refused_with_a_remedy() {
+        for (name, why, hint) in [
+            (
+                "mysql@8.0+build.lto=on",
+                "does not build this server",
+                "`mysql@git:PATH#REF+build.lto=",
+            ),
+            (
+                "postgres@dir:/x+build.opt=O3",
+                "does not build this server",
+                "`postgres@git:PATH#REF",
+            ),
+            ("mysql@git:../x+build.opt=fast", "`build.opt` is one of O0, O1", ""),
+            ("mysql@git:../x+build.cc=/bin/sh", "program in the `PATH`", ""),
+            ("mysql@git:../x+build.cc", "program in the `PATH`", ""),
+            ("mysql@git:../x+build.cxx=clang++", "a `+` begins an option", ""),
+            ("mysql@git:../x+build.flags=-O3", "there are build.cc, build.cxx, build.opt", ""),
+            ("mysql@git:../x+build.lto=on+build.lto=off", "is given twice", ""),
+        ] {
+            let error = parse_system(name).unwrap_err();
+            assert!(error.to_string().contains(why), "{error}");
+            assert!(error.hints().concat().contains(hint), "{:?}", error.hints());
         }
     }
 

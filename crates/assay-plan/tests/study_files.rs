@@ -9,11 +9,14 @@ use assay_plan::{MachineFacts, StudyPlan, plan, read_study, read_workload, write
 
 /// Large enough for every published study.
 const LARGE: MachineFacts =
-    MachineFacts { cpus: 64, memory_mb: 256_000, disk_mb: 4_000_000, realtime: None };
+    MachineFacts { cpus: 64, memory_mb: 4_000_000, disk_mb: 40_000_000, realtime: None };
 
-/// Target machine of the scaled studies.
-const LAPTOP: MachineFacts =
-    MachineFacts { cpus: 4, memory_mb: 8_000, disk_mb: 30_000, realtime: None };
+/// The machine that posts are redone on.
+const HERE: MachineFacts =
+    MachineFacts { cpus: 2, memory_mb: 16_000, disk_mb: 60_000, realtime: None };
+
+/// Time of a post here, seconds.
+const HERE_S: f64 = 1800.0;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -27,45 +30,42 @@ fn planned(name: &str, text: &str, machine: MachineFacts) -> StudyPlan {
     plan
 }
 
-/// Base name, text and whether it is scaled to a laptop.
-fn studies() -> Vec<(String, String, bool)> {
-    let files = fs_err::read_dir(root().join("studies")).unwrap();
-    let mut studies: Vec<_> = files
-        .map(|file| file.unwrap().path())
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            let text = fs_err::read_to_string(&path).unwrap();
-            match name.strip_suffix("-laptop") {
-                Some(name) => (name.to_owned(), text, true),
-                None => (name, text, false),
-            }
-        })
-        .collect();
-    studies.sort();
-    studies
+/// The files of a name in the folders of posts, by the name of the folder.
+fn files(name: &str) -> Vec<(String, String)> {
+    let folders = fs_err::read_dir(root().join("posts")).unwrap().map(|it| it.unwrap().path());
+    let file = |folder: PathBuf| {
+        let text = fs_err::read_to_string(folder.join(name)).ok()?;
+        Some((folder.file_name().unwrap().to_string_lossy().into_owned(), text))
+    };
+    folders.filter_map(file).collect()
 }
 
 #[test]
-fn each_post_has_an_exact_study_and_a_laptop_study() {
-    let studies = studies();
-    assert!(!studies.is_empty());
-    for pair in studies.chunks(2) {
-        let [(name, exact, false), (same, laptop, true)] = pair else { panic!("{pair:?}") };
-        assert_eq!(name, same);
-        let exact = planned(name, exact, LARGE).study;
-        assert_eq!(exact.experiment, Experiment::Sequential, "{name}");
-        let laptop = planned(&format!("{name}-laptop"), laptop, LAPTOP).study;
-        assert_eq!(laptop.experiment, Experiment::Interleaved, "{name}");
-        assert_eq!((exact.set, exact.setups.len() >= laptop.setups.len()), (laptop.set, true));
+fn each_post_has_an_exact_study_and_one_for_here() {
+    for (exact, here) in [("study.toml", "here.toml"), ("study-io.toml", "here-io.toml")] {
+        let mut exact = files(exact);
+        assert_eq!(exact.len(), files(here).len());
+        exact.sort();
+        assert!(!exact.is_empty());
+        for (name, text) in exact {
+            let exact = planned(&name, &text, LARGE).study;
+            // The post about builds measures nothing.
+            let is_long = exact.experiment != Experiment::Interleaved || name.ends_with("old-cpp");
+            assert!(is_long, "{name}");
+            let (_, text) = files(here).into_iter().find(|it| it.0 == name).unwrap();
+            let here = planned(&name, &text, HERE).study;
+            assert_ne!(here.experiment, Experiment::Sequential, "{name}");
+            assert!(here.budget_s <= HERE_S, "{name}: {} s", here.budget_s);
+        }
     }
 }
 
 /// Compares systems, set, setups, and seconds of reads and writes with the posts.
 #[test]
 fn exact_studies_are_those_of_the_posts() {
-    let studies = studies();
+    let studies = files("study.toml");
     let check = |name: &str, systems, set, setups: &[(u32, u32, u32)], (read_s, write_s)| {
-        let (_, text, _) = studies.iter().find(|study| study.0 == name && !study.2).unwrap();
+        let (_, text) = studies.iter().find(|study| study.0 == name).unwrap();
         let plan = planned(name, text, LARGE);
         assert_eq!((plan.systems.len(), plan.study.set), (systems, set), "{name}");
         let expected: Vec<_> =
@@ -80,14 +80,41 @@ fn exact_studies_are_those_of_the_posts() {
     };
     let million = 1_000_000;
     let big = |clients| (clients, 8, 10 * million);
-    check("mariadb-mysql-2024-07", 10, TestSet::Set42, &[big(12)], (300, 600));
-    check("mariadb-latin1-2026-04", 10, TestSet::Set32, &[(1, 1, 50 * million)], (600, 1800));
-    check("mysql-two-sockets-2025-12", 8, TestSet::Set32, &[big(16)], (600, 900));
-    check("mysql-small-2025-08", 5, TestSet::Set32, &[(1, 1, 50 * million)], (600, 900));
+    let three = [(1, 1, 20 * million), (4, 1, 20 * million), (4, 4, 5 * million)];
+    check("2024-04-mariadb-mysql-small", 10, TestSet::Set42, &three, (300, 600));
+    check("2024-07-mariadb-mysql-medium", 12, TestSet::Set42, &[big(12)], (300, 600));
     let by_clients = [1, 4, 6, 8, 10, 20, 40].map(big);
-    let ten_million = (20, 20, 10 * million);
-    check("mysql-doublewrite-pages-2025-05", 3, TestSet::Set32, &[ten_million], (600, 900));
-    check("mysql-by-clients-2025-03", 6, TestSet::Set27, &by_clients, (180, 300));
+    check("2025-03-mysql-by-clients", 6, TestSet::Set27, &by_clients, (180, 300));
+    let small = [(1, 1, 50 * million)];
+    check("2025-08-mysql-small", 5, TestSet::Set32, &small, (600, 900));
+    check("2025-12-mysql-two-sockets", 8, TestSet::Set32, &[big(16)], (600, 900));
+    check("2026-04-mariadb-latin1", 11, TestSet::Set32, &small, (600, 1800));
+}
+
+/// Memory in GB and CPUs of the machines, which are assumed for the posts of 2013 and of April 2024.
+#[test]
+fn studies_of_posts_fit_the_machines_of_the_posts() {
+    for (file, memory_gb, cpus) in [
+        ("2013-02-oltp-mysql-5.6-mariadb-10.0/study.toml", 32, 16),
+        ("2024-04-mariadb-mysql-small/study.toml", 32, 8),
+        ("2024-07-mariadb-mysql-medium/study.toml", 64, 16),
+        ("2025-03-mysql-by-clients/study.toml", 128, 48),
+        ("2025-05-doublewrite-pages/study.toml", 128, 48),
+        ("2025-08-insert-benchmark/study.toml", 32, 8),
+        ("2025-08-mysql-small/study.toml", 32, 8),
+        ("2025-12-insert-benchmark/study.toml", 32, 8),
+        ("2025-12-insert-benchmark/study-io.toml", 32, 8),
+        ("2025-12-mysql-two-sockets/study.toml", 64, 24),
+        ("2026-04-mariadb-latin1/study.toml", 32, 8),
+    ] {
+        let text = fs_err::read_to_string(root().join("posts").join(file)).unwrap();
+        // Part of the memory is the kernel's.
+        let machine = MachineFacts { cpus, memory_mb: memory_gb * 970, ..LARGE };
+        let study = planned(file, &text, machine).study;
+        assert!(study.experiment.runs_one_system(), "{file}");
+        let terms = if file.starts_with("2013") { "shipped" } else { "published" };
+        assert_eq!(study.terms.as_deref(), Some(terms), "{file}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use assay_model::Host;
+use assay_model::{Host, read_cpus};
 use procfs::process::{MountInfo, Process};
 use procfs::sys::kernel::Version;
 use procfs::{CpuInfo, Current, Meminfo};
@@ -31,6 +31,7 @@ pub fn host(data_dir: &Path) -> ProbeResult<Host> {
         counts_device: block_device(data_dir)?.is_some(),
         realtime: None,
         cpu_weight: None,
+        server_nodes: Vec::new(),
         doctor: None,
     })
 }
@@ -69,6 +70,25 @@ pub fn cpus_by_core() -> ProbeResult<Vec<usize>> {
         first_line(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"))
     };
     Ok(by_core(cpus_allowed()?.into_iter().map(|cpu| (cpu, core(cpu)))))
+}
+
+/// NUMA nodes that have some of these CPUs, and memory that this process may use; empty if there is a single node.
+pub fn memory_nodes(cpus: &[u32]) -> Vec<u32> {
+    let status = Process::myself().and_then(|process| process.status()).ok();
+    let allowed = status.and_then(|it| it.mems_allowed_list).unwrap_or_else(|| vec![(0, u32::MAX)]);
+    let mut nodes = nodes_of(Path::new("/sys/devices/system/node"), cpus);
+    nodes.retain(|node| allowed.iter().any(|it| (it.0..=it.1).contains(node)));
+    nodes
+}
+
+fn nodes_of(place: &Path, cpus: &[u32]) -> Vec<u32> {
+    let listed = |file: &str| {
+        let text = fs_err::read_to_string(place.join(file)).ok();
+        text.and_then(|text| read_cpus(text.trim())).unwrap_or_default()
+    };
+    let nodes = listed("has_memory");
+    let has = |id: &u32| listed(&format!("node{id}/cpulist")).iter().any(|it| cpus.contains(it));
+    if nodes.len() > 1 { nodes.into_iter().filter(has).collect() } else { Vec::new() }
 }
 
 /// Takes CPUs in ascending order. Those without a core count as separate cores.
@@ -205,6 +225,27 @@ mod tests {
         assert_eq!(cpus(&["0-1", "0-1", "2-3", "2-3"]), [3, 1, 2, 0]);
         assert_eq!(cpus(&["0,2", "1,3", "0,2", "1,3"]), [3, 2, 1, 0]);
         assert_eq!(cpus(&["", ""]), [1, 0]);
+    }
+
+    #[test]
+    fn memory_is_on_the_nodes_of_the_cpus_if_there_are_several() {
+        let place = tempfile::tempdir().unwrap();
+        let put = |file: &str, text: &str| {
+            let file = place.path().join(file);
+            fs_err::create_dir_all(file.parent().unwrap()).unwrap();
+            fs_err::write(file, text).unwrap();
+        };
+        assert!(nodes_of(place.path(), &[0]).is_empty());
+        put("has_memory", "0\n");
+        put("node0/cpulist", "0-11,24-35\n");
+        assert!(nodes_of(place.path(), &[0]).is_empty());
+        put("has_memory", "0-1\n");
+        put("node1/cpulist", "12-23,36-47\n");
+        // A node without CPUs.
+        put("node2/cpulist", "\n");
+        assert_eq!(nodes_of(place.path(), &[0, 35]), [0]);
+        assert_eq!(nodes_of(place.path(), &[11, 12]), [0, 1]);
+        assert!(nodes_of(place.path(), &[]).is_empty());
     }
 
     #[test]

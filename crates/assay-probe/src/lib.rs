@@ -23,7 +23,7 @@ use assay_model::Hint;
 
 pub use census::{ProcessCensus, ProcessLoad};
 pub use device::{DeviceCounters, DeviceStatistics};
-pub use host::{available_memory_kb, cpus_allowed, cpus_by_core, free_disk_kb, host};
+pub use host::{available_memory_kb, cpus_allowed, cpus_by_core, free_disk_kb, host, memory_nodes};
 pub use probe::{ProbeConfig, ProbedServer, Snapshot, Usage, UsageProbe};
 pub use processor::{InstructionCounter, ProcessorCounters, counts_instructions};
 pub use trouble::{Accounting, SliceInterval};

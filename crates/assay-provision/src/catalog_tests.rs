@@ -1,5 +1,7 @@
 //! Tests of the catalog.
 
+use assay_model::BuildFlag;
+
 use super::*;
 
 #[test]
@@ -124,4 +126,20 @@ fn series_narrows_the_rows_and_released_ones_come_first() {
     assert_eq!(rows("10.5.29"), ["bullseye", "forky", "sid"]);
     assert_eq!(rows("11"), ["trixie", "forky", "sid"]);
     assert_eq!(rows("10"), ["bullseye", "bookworm", "jammy", "noble", "forky", "sid"]);
+}
+
+#[test]
+fn rows_for_flags_of_systems_have_values_that_flags_take() {
+    let catalog = Catalog::built_in().unwrap();
+    let rows = || catalog.builds.iter().map(|row| &row.when);
+    for flag in BuildFlag::ALL {
+        let is_compiler = matches!(flag, BuildFlag::Cc | BuildFlag::Cxx);
+        assert!(is_compiler || rows().any(|when| when.contains_key(&flag)), "{}", flag.option());
+    }
+    for (flag, value) in rows().flatten() {
+        assert!(value.ends_with('*') || flag.refusal(value).is_none(), "{flag:?} {value}");
+    }
+    for table in [crate::flag_table().unwrap(), crate::fix_table().unwrap()] {
+        assert!(table.lines().count() > 10 && table.contains("| never |"), "{table}");
+    }
 }

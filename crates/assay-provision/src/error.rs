@@ -129,7 +129,15 @@ pub enum ProvisionError {
     #[error("`{0}` is not installed")]
     ToolMissing(String),
     #[error("{step} `{place}` failed ({status}); the log is `{}`{}", log.display(), indented(.lines))]
-    Build { place: String, step: &'static str, status: String, lines: Vec<String>, log: PathBuf },
+    Build {
+        place: String,
+        step: &'static str,
+        status: String,
+        lines: Box<[String]>,
+        log: Box<Path>,
+        /// What the catalog says of these errors.
+        advice: Vec<String>,
+    },
     /// An error that is only printed. Its hint may be empty.
     #[error("{message}")]
     Plain { message: String, hint: String },

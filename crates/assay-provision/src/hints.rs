@@ -112,6 +112,7 @@ impl Hint for ProvisionError {
             Self::ToolMissing(_) => {
                 "install it, or name another compiler in a `[[build]]` row of your own catalog"
             }
+            Self::Build { advice, .. } if !advice.is_empty() => return advice.clone(),
             Self::Build { .. } => {
                 "a `[[build]]` row in your own catalog can add options and patches; \
                  the next attempt continues in the same build directory"

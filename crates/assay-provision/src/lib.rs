@@ -35,7 +35,7 @@ pub use census::{belongs_to_another, part_of_others};
 pub use error::ProvisionError;
 pub use programs::halt;
 pub use provisioner::{ProvisionOptions, ProvisionProgress, Provisioner};
-pub use sources::git::compiled;
 pub use sources::git::repository::HistoryCommit;
+pub use sources::git::{compiled, fix_table, flag_table};
 pub use upkeep::{CacheEntry, CacheEntryKind, Cleaning, CleaningResult, Hold};
 pub use valgrind::Valgrind;

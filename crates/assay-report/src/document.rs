@@ -170,6 +170,8 @@ pub enum Block<'a> {
     Form(PageForm),
     Section(Section<'a>),
     Part(FramedBlocks<'a>),
+    /// The blocks of another page.
+    Page(&'a [Self]),
     Break,
     /// Alternatives by number, widest first: the first that fits is shown, else the last.
     Fitted(Box<dyn Fn(usize) -> Option<Vec<Block<'static>>> + 'a>),

@@ -33,7 +33,7 @@ pub use formats::FORMATS;
 pub use junit::junit;
 pub use nodes::by_node;
 pub use page::{Format, Page, TextOptions};
-pub use sections::published::published;
+pub use sections::published_style::published;
 pub use sections::report::{answer, gate, report};
 pub use stacks::{StackFile, stacks};
 

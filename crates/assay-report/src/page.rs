@@ -1,7 +1,7 @@
 //! Pages of results and their formats. A page's module decides the content, a format the presentation.
 
 use crate::charts::{ChartFile, named};
-use crate::document::{PageDocument, Wish};
+use crate::document::{Block, PageDocument, Wish};
 
 /// The content of a page, whatever the format.
 pub trait PageContent {
@@ -39,7 +39,7 @@ impl<'a> Page<'a> {
         (format.render)(self, options)
     }
 
-    pub(crate) fn charts(&self) -> Vec<ChartFile> {
+    pub fn charts(&self) -> Vec<ChartFile> {
         named(self.0.charts())
     }
 
@@ -60,6 +60,21 @@ impl<'a> Page<'a> {
     pub(crate) fn json(&self) -> Option<String> {
         self.0.json()
     }
+}
+
+/// Adds pages to the blocks of another one, each as a section with a heading, and passes all to `then`.
+pub fn with_pages(
+    pages: &[(String, Page<'_>)],
+    wish: &Wish<'_>,
+    mut blocks: Vec<Block<'_>>,
+    then: &mut dyn FnMut(Vec<Block<'_>>),
+) {
+    let Some(((heading, page), rest)) = pages.split_first() else { return then(blocks) };
+    page.0.document(wish, &mut |document| {
+        let mut all: Vec<Block<'_>> = std::mem::take(&mut blocks);
+        all.extend(Block::section(heading.as_str(), vec![Block::Page(&document.blocks)]));
+        with_pages(rest, wish, all, then);
+    });
 }
 
 #[derive(Debug, Clone, Copy)]

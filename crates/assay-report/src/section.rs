@@ -9,7 +9,7 @@ pub use crate::charts::drawing::{Chart, Values, chart};
 pub use crate::data::value::JsonValue;
 pub use crate::number::{NONE, duration, figure, thousands};
 pub use crate::ratio::Ratio;
-pub use crate::sections::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+pub use crate::sections::shades::{Shade, ShadedCell, ShadedRow, ShadedTable};
 pub use crate::sections::study::JudgedStudy;
 
 /// What a report says about documents of one name.

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_model::{Artifact, Prefix};
+use assay_model::{Artifact, BuildFlag, Origin, Prefix, SystemSpec, flags_in_words};
 use fs_err as fs;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{Dyn as _, ElfFile64, FileHeader as _, ProgramHeader as _};
 use object::{LittleEndian, Object as _, ObjectSection as _, ObjectSymbol as _};
 use procfs::process::{MMPermissions, MMapPath, Process};
 
-use crate::audit::ServerSettings;
+use crate::audit::{FLAGS, ServerSettings};
 use crate::error::{Result, ServersError};
 
 /// The package whose version is that of a Debian release's compiler.
@@ -56,6 +56,24 @@ pub fn build_facts(pid: i32, artifact: &Artifact) -> Result<ServerSettings> {
         .and_then(|it| add("c++-library", it));
     facts.insert("process.transparent-huge-pages".to_owned(), transparent_huge_pages(pid)?);
     Ok(facts)
+}
+
+/// Facts that the flags of a build determine, also where its binary does not show them: clang leaves no trace of
+/// link-time optimisation.
+pub fn flag_facts(spec: &SystemSpec) -> ServerSettings {
+    let mut facts = ServerSettings::new();
+    if !matches!(spec.origin, Origin::Git(_)) {
+        return facts;
+    }
+    for (flag, name) in [(BuildFlag::Lto, "build.lto"), (BuildFlag::Asserts, "build.assertions")] {
+        if spec.build.get(&flag).is_some_and(|it| it == "on") {
+            facts.insert(name.to_owned(), yes(true).to_owned());
+        }
+    }
+    let words = flags_in_words(&spec.build);
+    let words = if words.is_empty() { "the defaults".to_owned() } else { words };
+    facts.insert(FLAGS.to_owned(), words);
+    facts
 }
 
 fn yes(is_so: bool) -> &'static str {
@@ -304,6 +322,18 @@ mod tests {
         ] {
             assert_eq!(compiler(comment), name);
         }
+    }
+
+    #[test]
+    fn flags_are_facts_of_builds_only() {
+        let mut spec = SystemSpec::of(assay_model::Product::MySql, Origin::Git("/x#1".to_owned()));
+        let flags = |spec: &SystemSpec| flag_facts(spec).into_values().collect::<Vec<_>>();
+        assert_eq!(flags(&spec), ["the defaults"]);
+        spec.build.insert(BuildFlag::Lto, "on".to_owned());
+        spec.build.insert(BuildFlag::Asserts, "off".to_owned());
+        assert_eq!(flags(&spec), ["LTO", "yes"]);
+        spec.origin = Origin::Version("8.0".to_owned());
+        assert!(flag_facts(&spec).is_empty());
     }
 
     #[test]

@@ -18,7 +18,7 @@ mod site;
 mod sparse;
 pub mod supervise;
 
-pub use builds::{build_facts, mapped_files};
+pub use builds::{build_facts, flag_facts, mapped_files};
 pub use callgrind::{CallgrindCounting, ThreadCounts, ValgrindTool, shows_waits, wait_for_thread};
 pub use connections::{
     ServerStatus, answers, drain, effective_settings, explain, maintain, remove_binary_logs,
@@ -36,6 +36,6 @@ pub use server::{ServerInstance, UNFINISHED, initialize, run_root};
 pub use site::Site;
 pub use sparse::missing_room;
 pub use supervise::{
-    DirectoryClaim, Ending, Supervisor, collect_garbage, collect_unheld, is_at,
+    DirectoryClaim, Ending, ServerBinding, Supervisor, collect_garbage, collect_unheld, is_at,
     leave_root_where_needed, narrow_umask,
 };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_wire::Stop;
 use fs_err as fs;
 
-use crate::supervise::{Supervisor, hand_over};
+use crate::supervise::{ServerBinding, Supervisor, hand_over};
 
 #[derive(Debug, Clone)]
 pub struct Site {
@@ -15,6 +15,8 @@ pub struct Site {
     pub run_root: PathBuf,
     /// Directory for the data of instances, best on the file system of the templates. Created if missing.
     pub data_root: PathBuf,
+    /// Of all that runs here.
+    pub binding: ServerBinding,
     /// Ends everything that runs here at once, and removes it.
     pub stop: Stop,
 }

@@ -31,7 +31,9 @@ impl Driver {
                 Policy::Interleaved(Box::new(Interleaved::new(record, shard)))
             }
             Experiment::Sequential => Policy::Sequential(Box::new(Sequential::new(record, shard))),
-            Experiment::Stepwise => Policy::Stepwise(Box::new(Stepwise::new(record, shard))),
+            Experiment::Stepwise | Experiment::Consecutive => {
+                Policy::Stepwise(Box::new(Stepwise::new(record, shard)))
+            }
             // Counting needs no turns, so the executor counts after the driver has ended.
             Experiment::Counted => {
                 Policy::Sequential(Box::new(Sequential::without_tests(record, shard)))
@@ -75,17 +77,14 @@ impl Policy {
 
 /// The blocks that fit into the study after `used_s` seconds, as its driver will plan them.
 pub fn forecast(record: &StudyRecord, used_s: f64) -> Forecast {
-    match record.study.experiment {
-        Experiment::Interleaved => Interleaved::new(record, record.into()).forecast(used_s),
-        Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => Forecast {
-            cells: (0..record.study.cells.len()).collect(),
-            is_begun: false,
-            fitting: Fitting::planned(
-                &record.study,
-                record.systems.len(),
-                record.budget_s() - used_s,
-            ),
-        },
+    if record.study.experiment == Experiment::Interleaved {
+        return Interleaved::new(record, record.into()).forecast(used_s);
+    }
+    let left_s = record.budget_s() - used_s;
+    Forecast {
+        cells: (0..record.study.cells.len()).collect(),
+        is_begun: false,
+        fitting: Fitting::planned(&record.study, record.systems.len(), left_s),
     }
 }
 

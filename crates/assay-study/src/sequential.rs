@@ -23,7 +23,6 @@ pub(crate) struct Sequential {
     systems: usize,
     /// Slices of earlier runs by system and cell: whether each failed.
     measured: BTreeMap<(usize, usize), bool>,
-    /// Rest between two instances, milliseconds.
     rest_ms: u64,
     audited: usize,
     /// Instances whose measurement has begun or was complete.
@@ -48,13 +47,12 @@ impl Sequential {
                 measured.entry((slice.system, cell)).or_insert(has_failed);
             }
         }
-        let longest_ms = cells.iter().map(|cell| cell.slice_ms).max().unwrap_or(0);
         Self {
             data_sets: data_sets(record),
+            rest_ms: rest_ms(&cells),
             cells,
             systems: record.systems.len(),
             measured,
-            rest_ms: longest_ms.min(REST_MAX_MS).into(),
             audited: 0,
             begun: 0,
             has_started: false,
@@ -174,6 +172,12 @@ impl Sequential {
             }),
         }
     }
+}
+
+/// Rest between two systems that run one after the other, milliseconds.
+pub(crate) fn rest_ms(cells: &[PlannedCell]) -> u64 {
+    let longest_ms = cells.iter().map(|cell| cell.slice_ms).max().unwrap_or(0);
+    longest_ms.min(REST_MAX_MS).into()
 }
 
 fn data_sets(record: &StudyRecord) -> Vec<(DataSet, Vec<usize>)> {

@@ -1,12 +1,14 @@
-//! Systems in alternation, step by step, on one instance each, for steps that build on earlier ones.
+//! Systems in alternation, step by step, or one after the other, on one instance each, for steps that build on earlier
+//! ones.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use assay_model::{EventKind, PlannedBlock, SliceOutcome, StudyRecord};
+use assay_model::{EventKind, Experiment, PlannedBlock, SliceOutcome, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_verdict::Fitness;
 
+use crate::sequential::rest_ms;
 use crate::{Outcome, Phase, Shard, StudyAction, StudyEnd};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -19,6 +21,10 @@ struct StepStanding {
 #[derive(Debug, Clone)]
 pub(crate) struct Stepwise {
     seed: u64,
+    /// Whether a system does all steps before the next one starts.
+    is_consecutive: bool,
+    rest_ms: u64,
+    has_started: bool,
     cells: usize,
     phase: Option<Phase>,
     systems: usize,
@@ -38,6 +44,9 @@ impl Stepwise {
         let cells = &record.study.cells;
         let mut policy = Self {
             seed: record.study.seed,
+            is_consecutive: record.study.experiment == Experiment::Consecutive,
+            rest_ms: rest_ms(cells),
+            has_started: false,
             cells: cells.len(),
             phase: cells.first().map(|cell| Phase::of(cell.id)),
             systems: record.systems.len(),
@@ -55,6 +64,11 @@ impl Stepwise {
         }
         if (0..policy.blocks).any(|block| policy.has_work(block)) {
             policy.left.push_back(StudyAction::Load);
+            // Otherwise all of them are started, and audited, before the first step.
+            if let Some(Phase { data, .. }) = policy.phase.filter(|_| policy.is_consecutive) {
+                let audits = (0..policy.systems).map(|system| StudyAction::Audit { system, data });
+                policy.left.extend(audits);
+            }
         }
         policy
     }
@@ -87,14 +101,16 @@ impl Stepwise {
                     self.give_up(system);
                 }
             }
-            // A block without one of its systems compares nothing.
             (StudyAction::StartAll { block, .. }, Outcome::Failed { system, why, .. }) => {
-                self.left.clear();
-                self.end = StudyEnd::Unfinished;
+                self.give_up(*system);
+                if !self.is_consecutive {
+                    // A block without one of its systems compares nothing.
+                    self.left.clear();
+                    self.block = block.saturating_add(1);
+                }
                 let tests = u32::try_from(self.cells).unwrap_or(u32::MAX);
                 let what = EventKind::NotMeasured { tests, error: why.clone() };
-                self.left.push_back(StudyAction::Note { system: Some(*system), what });
-                self.block = block.saturating_add(1);
+                self.left.push_front(StudyAction::Note { system: Some(*system), what });
             }
             (StudyAction::Load, Outcome::Loaded { .. }) => {}
             (StudyAction::Load | StudyAction::Step { .. }, _) => return false,
@@ -119,9 +135,12 @@ impl Stepwise {
 
     fn give_up(&mut self, failed: usize) {
         self.end = StudyEnd::Unfinished;
-        self.left.retain(
-            |action| !matches!(action, StudyAction::Step { system, .. } if *system == failed),
-        );
+        self.left.retain(|action| match action {
+            StudyAction::Step { system, .. } | StudyAction::Note { system: Some(system), .. } => {
+                *system != failed
+            }
+            _ => true,
+        });
     }
 
     fn standing(&self, block: u32, system: usize) -> StepStanding {
@@ -151,21 +170,38 @@ impl Stepwise {
             so_far: Vec::new(),
         });
         let is_left = |system: &usize| self.standing(block, *system).measured < self.cells;
-        let mut order = start_order(self.seed, block, 0, self.systems);
+        let mut order = if self.is_consecutive {
+            // Every second block has the reverse order, so that drift widens intervals instead of shifting all ratios.
+            round_order(self.seed, 0, 0, block, self.systems)
+        } else {
+            start_order(self.seed, block, 0, self.systems)
+        };
         order.retain(is_left);
+        if self.is_consecutive {
+            for system in order {
+                if std::mem::replace(&mut self.has_started, true) {
+                    self.left.push_back(StudyAction::Rest { ms: self.rest_ms });
+                }
+                self.plan_steps(block, phase, &[system]);
+            }
+        } else {
+            self.plan_steps(block, phase, &order);
+        }
+    }
+
+    /// Plans the steps of systems that run at the same time, in alternation.
+    fn plan_steps(&mut self, block: u32, phase: Phase, order: &[usize]) {
         let repeats = order.iter().any(|&system| self.standing(block, system).measured > 0);
-        self.left.push_back(StudyAction::StartAll { block, phase, order: order.clone() });
+        self.left.push_back(StudyAction::StartAll { block, phase, order: order.to_vec() });
         if repeats {
-            self.left
-                .push_back(StudyAction::Note { system: None, what: EventKind::WritesRepeated });
+            let system = order.first().copied().filter(|_| self.is_consecutive);
+            self.left.push_back(StudyAction::Note { system, what: EventKind::WritesRepeated });
         }
         for cell in 0..self.cells {
             // The first system of a step is the last in the next.
             let in_order = round_order(self.seed, block, 0, cell as u32, self.systems);
-            for (system, position) in in_order.into_iter().zip(0..) {
-                if !order.contains(&system) {
-                    continue;
-                }
+            let in_order = in_order.into_iter().filter(|system| order.contains(system));
+            for (system, position) in in_order.zip(0..) {
                 let StepStanding { measured, failed } = self.standing(block, system);
                 let attempt = if cell == measured { failed } else { 0 };
                 let is_recorded = cell >= measured;

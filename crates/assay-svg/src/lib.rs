@@ -192,10 +192,20 @@ impl Paper {
 
     /// Part of a page that has the colours of the classes.
     pub fn inline(self, height: f64, label: &str) -> String {
+        self.in_page("", height, label)
+    }
+
+    /// The same with its own size, for a page that does not fit it to its place.
+    pub fn unscaled(self, height: f64, label: &str) -> String {
+        let size = format!(r#" width="{:.0}" height="{height:.0}""#, self.width);
+        self.in_page(&size, height, label)
+    }
+
+    fn in_page(self, size: &str, height: f64, label: &str) -> String {
         let Self { width, marks } = self;
-        let label = escaped(label);
+        let (label, view) = (escaped(label), format!("0 0 {width:.0} {height:.0}"));
         format!(
-            r#"<svg class="chart" viewBox="0 0 {width:.0} {height:.0}" role="img" aria-label="{label}">{marks}</svg>"#
+            r#"<svg class="chart"{size} viewBox="{view}" role="img" aria-label="{label}">{marks}</svg>"#
         )
     }
 

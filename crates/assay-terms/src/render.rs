@@ -345,6 +345,21 @@ mod tests {
         assert!(mysql("5.5.9", &[]).options.iter().all(|it| !it.ends_with("=ON")));
     }
 
+    /// It has a word of its own for what later versions have another one for.
+    #[test]
+    fn the_oldest_mariadb_gets_what_it_knows() {
+        let rendered = options("5.5.28a", &[]);
+        let has = |option: &str| rendered.options.iter().any(|it| it.starts_with(option));
+        assert!(has("--innodb-flush-neighbor-pages=none") && has("--innodb-file-per-table=1"));
+        for unknown in ["flush-neighbors", "checksum", "buffer-pool-dump", "buffer-pool-load"] {
+            assert!(!rendered.options.iter().any(|it| it.contains(unknown)), "{unknown}");
+        }
+        assert!(!has("--use-stat-tables") && has("--query-cache-type=0") && has("--ssl=0"));
+        let newer = options("10.1.23", &[]).options;
+        assert!(newer.contains(&"--innodb-flush-neighbors=0".to_owned()));
+        assert!(!newer.iter().any(|it| it.contains("neighbor-pages") || it.contains("file-per")));
+    }
+
     #[test]
     fn an_override_replaces_an_option_in_any_spelling() {
         for (name, gone) in [("log_bin", "--skip-log-bin=1"), ("ssl", "--loose-ssl=0")] {
@@ -374,7 +389,11 @@ mod tests {
         use Product::{MariaDb, MySql, Postgres};
         for (product, engine, versions) in [
             (MySql, InnoDb, &["5.5.34", "5.6.51", "5.7.44", "8.0.21", "8.0.40", "9.7.4"][..]),
-            (MariaDb, InnoDb, &["10.1.23", "10.2.44", "10.6.20", "10.11.10", "11.8.3"]),
+            (
+                MariaDb,
+                InnoDb,
+                &["5.5.68", "10.0.38", "10.1.23", "10.2.44", "10.6.20", "10.11.10", "11.8.3"],
+            ),
             (MariaDb, RocksDb, &["10.11.10"]),
             (Postgres, Heap, &["9.6.24", "14.12", "18.1"]),
         ] {

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 
 use assay_model::{Origin, Prefix, Product, SystemSpec};
 use assay_provision::{ProvisionOptions, Provisioner};
-use assay_servers::{Listen, ServerInstance, Site, Supervisor, ValgrindTool, initialize};
+use assay_servers::{
+    Listen, ServerBinding, ServerInstance, Site, Supervisor, ValgrindTool, initialize,
+};
 use assay_terms::{ServerSizes, Terms};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use fs_err as fs;
@@ -293,6 +295,7 @@ pub fn site(data_root: &Path) -> Site {
         supervisor: supervisor(),
         run_root,
         data_root: data_root.to_owned(),
+        binding: ServerBinding::default(),
         stop: Stop::default(),
     }
 }

@@ -13,7 +13,9 @@ pub fn python(packages: &[&str]) -> Command {
         // Another test may install the same packages. Each fills a separate directory, and the first one to finish
         // renames it.
         let part = parent.join(format!("part-{}-{}", std::process::id(), packages.join("+")));
-        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"];
+        // Only what a test imports is compiled, when it is imported.
+        let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+        let pip = [&pip[..], &["--no-compile", "--target"]].concat();
         let output = Command::new("python3").args(pip).arg(&part).args(packages).output();
         // The installed packages decide: a wrapper of pip may fail afterwards, such as pyenv's for a plain user.
         let is_installed = has(&part, packages);
@@ -32,7 +34,7 @@ pub fn python(packages: &[&str]) -> Command {
         assert!(renamed.is_ok() || directory.exists(), "{renamed:?}");
     }
     let mut python = Command::new("python3");
-    python.env("PYTHONPATH", directory).env("PYTHONDONTWRITEBYTECODE", "1");
+    python.env("PYTHONPYCACHEPREFIX", directory.join("compiled")).env("PYTHONPATH", directory);
     python
 }
 

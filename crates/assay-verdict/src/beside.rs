@@ -131,7 +131,7 @@ fn pair(
     let cells = ours.judgement.cells.iter().filter(|cell| cell.system == our[1]);
     let mut tests: Vec<TestBeside> = cells
         .filter_map(|cell| {
-            let found = cell.rqps.or_else(|| of_instructions(ours, cell))?;
+            let found = cell.relative_rate(ours.record)?;
             let their_cell = same_test(cell.cell, ours.record, theirs.record)?;
             let published = relative(theirs, their_cell, their)?;
             let quotient = quotient(found, published);
@@ -190,12 +190,6 @@ fn same_test(cell: CellId, ours: &StudyRecord, theirs: &StudyRecord) -> Option<C
         (None, [only]) if of_test(ours).len() == 1 => Some(*only),
         _ => None,
     }
-}
-
-/// Where nothing was timed: the relative rate a system would have if every instruction took as long as the base's.
-fn of_instructions(ours: BesideStudy, cell: &CellJudgement) -> Option<Estimate> {
-    let ratio = cell.count.as_ref().filter(|_| ours.record.counts_only())?.ratio?;
-    Some(Estimate { value: 1.0 / ratio.value, low: 1.0 / ratio.high, high: 1.0 / ratio.low })
 }
 
 fn relative(theirs: BesideStudy, cell: CellId, [base, other]: [usize; 2]) -> Option<Estimate> {
@@ -259,7 +253,9 @@ fn agreement(quotient: Estimate, found: [Estimate; 2], threshold: f64) -> StudyA
     }
 }
 
-fn correlation(pairs: &[(f64, f64)]) -> Option<Estimate> {
+/// Pearson's correlation with Fisher's 95% interval. `None` for fewer than four pairs, and if one side has the same
+/// value in all.
+pub fn correlation(pairs: &[(f64, f64)]) -> Option<Estimate> {
     if pairs.len() < TESTS_MIN {
         return None;
     }

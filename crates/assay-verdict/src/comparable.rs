@@ -121,6 +121,9 @@ fn work(record: &StudyRecord, cell: CellId) -> Option<String> {
     if let Some(terms) = &study.terms {
         work += &format!(", terms {terms}");
     }
+    if let Some(cpus) = study.cpus.in_words() {
+        work += &format!(", {cpus}");
+    }
     if let Some(form) = study.table_form.in_words() {
         work += &format!(", tables with {form}");
     }
@@ -132,8 +135,7 @@ fn family(system: &System) -> String {
     if system.artifact.product().is_none() {
         return format!("unknown server {}", system.name);
     }
-    let options = spec.overrides.iter().map(|(name, value)| format!("+{name}={value}"));
-    format!("{}/{}{}", spec.product, spec.engine.word(), options.collect::<String>())
+    format!("{}/{}{}", spec.product, spec.engine.word(), spec.options_in_words())
 }
 
 fn identity(system: &System) -> String {

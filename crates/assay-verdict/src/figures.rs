@@ -1,7 +1,7 @@
 //! The figures of a system in a cell. A row is all that there is of a figure: JSON, CSV, the page and the reference
 //! follow from the rows.
 
-use assay_model::{RESPONSE_CLASSES, TpccKind, response_bound_us};
+use assay_model::{RESPONSE_CLASSES, StudyRecord, TpccKind, response_bound_us};
 
 use crate::CellJudgement;
 use crate::account::{Account, AccountRest, Latency};
@@ -439,7 +439,17 @@ pub struct PublishedMetric {
     pub decimals: usize,
     pub about: &'static str,
     /// assay's counterpart, on a machine with this many CPUs.
-    pub of: fn(&PerOp, f64) -> Option<f64>,
+    of: fn(&PerOp, f64) -> Option<f64>,
+}
+
+impl PublishedMetric {
+    /// The published value, or assay's counterpart.
+    pub fn value(&self, cell: &CellJudgement, record: &StudyRecord) -> Option<f64> {
+        match record.is_reported() {
+            true => cell.published(self.name),
+            false => (self.of)(cell.per_op.as_ref()?, f64::from(record.host().cpus)),
+        }
+    }
 }
 
 /// The author's metrics, in the order of his files.

@@ -1,8 +1,8 @@
 //! Group tables as published, with an interval for the median.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{Estimate, Group, Setup, StudyRecord, Verdict};
+use assay_model::{CellId, Estimate, Group, Setup, StudyRecord, Verdict};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -10,6 +10,8 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 use crate::effect::BlockCentres;
 use crate::looks::ALPHA;
 use crate::robust::{mean, median, median_of_any_order, variance};
+use crate::samples::Samples;
+use crate::steps::published_pairs;
 use crate::{CellJudgement, GroupSummary};
 
 const RESAMPLES: usize = 2000;
@@ -22,30 +24,73 @@ struct GroupMember<'a> {
     reduced: &'a BlockCentres,
 }
 
+/// Setup, group, system, and the system that it is divided by.
+type GroupKey = (Setup, &'static Group, usize, usize);
+
+/// Relative to the base.
 pub(crate) fn summaries(
     record: &StudyRecord,
     cells: &[CellJudgement],
     reduced: &[Option<BlockCentres>],
     base: usize,
 ) -> Vec<GroupSummary> {
-    let mut groups: BTreeMap<(Setup, &'static Group, usize), (Vec<GroupMember>, u32)> =
-        BTreeMap::new();
-    for (judged, reduced) in cells.iter().zip(reduced) {
-        if judged.system == base || judged.verdict == Verdict::Failed {
-            continue;
-        }
-        let key = (judged.cell.setup, judged.group, judged.system);
-        let (members, bounded) = groups.entry(key).or_default();
-        *bounded += u32::from(judged.has_bound());
-        if let Some((rqps, reduced)) = judged.rqps.zip(reduced.as_ref()) {
-            members.push(GroupMember { rqps, reduced });
-        }
+    let is_meant =
+        |judged: &CellJudgement| judged.system != base && judged.verdict != Verdict::Failed;
+    let meant = cells.iter().zip(reduced).filter(|(judged, _)| is_meant(judged));
+    let members = meant.map(|(judged, reduced)| {
+        let member = judged.rqps.zip(reduced.as_ref());
+        let member = member.map(|(rqps, reduced)| GroupMember { rqps, reduced });
+        let key = (judged.cell.setup, judged.group, judged.system, base);
+        (key, judged.has_bound(), member)
+    });
+    gathered(members, record.study.seed)
+}
+
+/// Of the pairs without the base for which posts print them. `paced`: cells with rate limits, which do not show a
+/// system's capacity.
+pub(crate) fn pair_summaries(
+    record: &StudyRecord,
+    samples: &Samples,
+    cells: &[CellJudgement],
+    paced: &BTreeSet<CellId>,
+) -> Vec<GroupSummary> {
+    let pairs = published_pairs(record, samples.base());
+    if pairs.is_empty() {
+        return Vec::new();
     }
-    groups.iter().filter_map(|(key, group)| summary(*key, group, record.study.seed)).collect()
+    let (rates, _) = samples.compare(&pairs);
+    let of_cells = cells.chunks(record.systems.len());
+    let keys = of_cells.flat_map(|of_cell| pairs.iter().map(move |pair| (of_cell, *pair)));
+    let members = keys.enumerate().filter_map(|(index, (of_cell, (than, system)))| {
+        let [judged, other] = [&of_cell[system], &of_cell[than]];
+        let has_failed = [judged, other].iter().any(|it| it.verdict == Verdict::Failed);
+        if has_failed || paced.contains(&judged.cell) {
+            return None;
+        }
+        let member = rates.shown(index).zip(rates.reduced[index].as_ref());
+        let member = member.map(|(rqps, reduced)| GroupMember { rqps, reduced });
+        let is_bound = member.is_none() && (judged.has_bound() || other.has_bound());
+        Some(((judged.cell.setup, judged.group, system, than), is_bound, member))
+    });
+    gathered(members, record.study.seed)
+}
+
+/// Members have whether only a bound of them is known.
+fn gathered<'a>(
+    members: impl Iterator<Item = (GroupKey, bool, Option<GroupMember<'a>>)>,
+    seed: u64,
+) -> Vec<GroupSummary> {
+    let mut groups: BTreeMap<GroupKey, (Vec<GroupMember<'a>>, u32)> = BTreeMap::new();
+    for (key, is_bound, member) in members {
+        let (members, bounded) = groups.entry(key).or_default();
+        *bounded += u32::from(is_bound);
+        members.extend(member);
+    }
+    groups.iter().filter_map(|(key, group)| summary(*key, group, seed)).collect()
 }
 
 fn summary(
-    (setup, group, system): (Setup, &'static Group, usize),
+    (setup, group, system, than): GroupKey,
     (members, bounded): &(Vec<GroupMember>, u32),
     seed: u64,
 ) -> Option<GroupSummary> {
@@ -55,6 +100,7 @@ fn summary(
         group,
         setup,
         system,
+        than,
         n: ratios.len() as u32,
         bounded: *bounded,
         min: ratios.iter().copied().fold(f64::INFINITY, f64::min),

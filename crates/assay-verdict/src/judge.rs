@@ -116,7 +116,7 @@ fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
             .filter(|_| system != base)
             .and_then(|(of_base, mine)| profile::compare(of_base, mine, described.change.as_ref()));
         described.count = count::judgement(record, cell.id, (base, system));
-        described.cpu_ratio = cpu.shown(index);
+        described.cpu_ratio = cpu.shown(index).or_else(|| published_cpu(&described, of_base?));
         described.cpu_verdict =
             cpu.effects[index].map(|_| cost_verdict(cpu_decisions[index].verdict));
         described.detectable = decision.detectable;
@@ -130,16 +130,32 @@ fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
     } else {
         why::explain(record, &mut cells, base);
     }
-    let groups = group::summaries(record, &cells, &rqps.reduced, base);
-    let systems = summaries(record, &cells, &rqps.reduced, base);
-    let (steps, lines) = steps::steps(record, &samples, &cells);
-    let crossovers = crossover::crossovers(record, &cells);
-    let gate = if record.counts_only() { count::gate(record, &cells) } else { samples.gate() };
-    let nodes = nodes::summaries(record, &cells, &rqps.reduced);
-    let rankings = ranking::rankings(record, &samples, &paced);
-    let judgement =
-        Judgement { cells, groups, systems, steps, lines, crossovers, gate, nodes, rankings };
+    let judgement = of_all_cells(record, &mut samples, cells, &rqps.reduced, &paced);
     (judgement, rqps.reduced)
+}
+
+/// Cells with what follows from all of them.
+fn of_all_cells(
+    record: &StudyRecord,
+    samples: &mut Samples,
+    cells: Vec<CellJudgement>,
+    reduced: &[Option<BlockCentres>],
+    paced: &BTreeSet<CellId>,
+) -> Judgement {
+    let base = samples.base();
+    let (steps, lines) = steps::steps(record, samples, &cells);
+    Judgement {
+        groups: group::summaries(record, &cells, reduced, base),
+        group_pairs: group::pair_summaries(record, samples, &cells, paced),
+        systems: summaries(record, &cells, reduced, base),
+        steps,
+        lines,
+        crossovers: crossover::crossovers(record, &cells),
+        gate: if record.counts_only() { count::gate(record, &cells) } else { samples.gate() },
+        nodes: nodes::summaries(record, &cells, reduced),
+        rankings: ranking::rankings(record, samples, paced),
+        cells,
+    }
 }
 
 /// A rate that met fewer writes is no faster.
@@ -220,6 +236,19 @@ fn judged_slices<'a>(
     }
     judged.values_mut().for_each(|slices| slices.sort_by_key(|slice| (slice.block, slice.round)));
     judged
+}
+
+/// Names of published CPU per operation: of microbenchmarks, and of steps of the Insert Benchmark.
+const PUBLISHED_CPU: [&str; 2] = ["cpu/o", "cpupq"];
+
+/// Ratio of published CPU per operation, which is that of the whole machine, client included.
+fn published_cpu(cell: &CellJudgement, of_base: &[&Slice]) -> Option<Estimate> {
+    let of_base = published(of_base);
+    let ratio = PUBLISHED_CPU.into_iter().find_map(|name| {
+        let (_, base) = of_base.iter().find(|(known, _)| known == name)?;
+        Some(cell.published(name)? / base)
+    })?;
+    (ratio.is_finite() && ratio > 0.0).then(|| Estimate::without_interval(ratio))
 }
 
 /// Verdict on a ratio for which less is better.

@@ -59,7 +59,9 @@ use assay_model::{CellId, Conclusion, Estimate, Group, Setup, StudyRecord, Verdi
 
 pub use account::Latency;
 pub use active::{ActiveSecond, active_seconds};
-pub use beside::{BesideStudy, GroupBeside, PairBeside, StudyAgreement, TestBeside, beside};
+pub use beside::{
+    BesideStudy, GroupBeside, PairBeside, StudyAgreement, TestBeside, beside, correlation,
+};
 pub use cause::ChangeCause;
 pub use cell::QUIET_SHARE;
 pub use change::{QuantityChange, TimeChange, TimeTerm};
@@ -89,7 +91,7 @@ pub use profile::{
     FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable, dispersion,
 };
 pub use ranking::{RANKED_MIN, RankedPair, Ranking, Rankings};
-pub use robust::{TRIM, median};
+pub use robust::{TRIM, mean, median, variance};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, SliceSample};
 pub use samples::{CellStanding, Samples};
@@ -107,6 +109,9 @@ pub struct Judgement {
     pub cells: Vec<CellJudgement>,
     /// One per setup, group and system other than the base, in this order.
     pub groups: Vec<GroupSummary>,
+    /// The same of further pairs, where a study has several lines of versions: the versions of each other line relative
+    /// to the first of that line, and the last versions of the lines relative to each other.
+    pub group_pairs: Vec<GroupSummary>,
     pub systems: Vec<SystemSummary>,
     /// One per cell and step of a line of versions, in this order. Excludes lines whose only step leads from the base,
     /// because cells compare these two.
@@ -141,7 +146,8 @@ pub struct CellJudgement {
     pub bound: Option<f64>,
     /// Relative QPS of totals: all operations by all the time, stalls included. `rqps` is that of usual turns.
     pub total: Option<Estimate>,
-    /// Server CPU per operation, background threads included, relative to the base.
+    /// Server CPU per operation, background threads included, relative to the base. Of published results, it is the CPU
+    /// of the machine.
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
     pub cpu_verdict: Option<Verdict>,
@@ -187,6 +193,23 @@ impl CellJudgement {
 
     pub fn published(&self, name: &str) -> Option<f64> {
         self.published.iter().find(|(known, _)| known == name).map(|(_, value)| *value)
+    }
+
+    /// Relative QPS. Where nothing was timed: what it would be if every instruction took as long as the base's.
+    pub fn relative_rate(&self, record: &StudyRecord) -> Option<Estimate> {
+        self.rqps.or_else(|| {
+            let Estimate { value, low, high } = self.relative_instructions(record)?;
+            Some(Estimate { value: 1.0 / value, low: 1.0 / high, high: 1.0 / low })
+        })
+    }
+
+    /// Relative CPU of an operation. Where nothing was timed: its relative instructions.
+    pub fn relative_cost(&self, record: &StudyRecord) -> Option<Estimate> {
+        self.cpu_ratio.or_else(|| self.relative_instructions(record))
+    }
+
+    fn relative_instructions(&self, record: &StudyRecord) -> Option<Estimate> {
+        self.count.as_ref().filter(|_| record.counts_only())?.ratio
     }
 
     /// Whether its operations and errors were counted. A published rate becomes a slice in which only the rate is real.
@@ -249,6 +272,8 @@ pub struct GroupSummary {
     pub group: &'static Group,
     pub setup: Setup,
     pub system: usize,
+    /// The system that it is relative to.
+    pub than: usize,
     pub n: u32,
     /// Unanswered tests with only a bound, excluded from the other figures.
     pub bounded: u32,

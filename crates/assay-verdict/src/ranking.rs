@@ -96,7 +96,7 @@ pub(crate) fn rankings(
     let tests: Vec<Ranking> =
         numbers.iter().filter_map(|(number, cell)| compared.of_cell(*number, *cell)).collect();
     let overall = match (&tests[..], record.study.experiment) {
-        ([], _) | (_, Experiment::Stepwise) => None,
+        ([], _) | (_, Experiment::Stepwise | Experiment::Consecutive) => None,
         ([only], _) if numbers.len() == 1 => Some(Ranking { cell: None, ..only.clone() }),
         _ => compared.overall(&numbers),
     };

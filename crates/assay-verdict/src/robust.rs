@@ -164,11 +164,12 @@ impl Limit {
     }
 }
 
-pub(crate) fn mean(values: &[f64]) -> f64 {
+pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-pub(crate) fn variance(values: &[f64]) -> Option<f64> {
+/// Of the sample; `None` for a single value.
+pub fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let sum: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     (values.len() > 1).then(|| sum / (values.len() - 1) as f64)

@@ -128,14 +128,10 @@ pub(crate) struct Rules {
 impl Rules {
     pub(crate) fn new(study: &Study) -> Self {
         let planned = study.blocks.max(1);
+        let takes_turns = study.experiment == Experiment::Interleaved;
         Self {
             looks: Looks::new(planned),
-            blocks_min: match study.experiment {
-                Experiment::Interleaved => 1,
-                Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => {
-                    REPEATS_MIN.min(planned)
-                }
-            },
+            blocks_min: if takes_turns { 1 } else { REPEATS_MIN.min(planned) },
             threshold: threshold(study),
             smoke: study.preset == Preset::Smoke,
         }

@@ -77,9 +77,7 @@ impl Samples {
             margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
             assumed: match study.experiment {
                 Experiment::Interleaved => PriorVariance::Design,
-                Experiment::Sequential | Experiment::Stepwise | Experiment::Counted => {
-                    PriorVariance::Nothing
-                }
+                _ => PriorVariance::Nothing,
             },
         }
     }

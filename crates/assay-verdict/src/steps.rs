@@ -74,7 +74,38 @@ pub(crate) fn steps(
     (steps, summaries)
 }
 
+/// Pairs of systems for which posts print statistics of groups besides those with the base: each version of another
+/// line with the oldest of that line, and the newest version of the line of the base with the newest of each other
+/// line. The first of a pair is the divisor.
+pub(crate) fn published_pairs(record: &StudyRecord, base: usize) -> Vec<(usize, usize)> {
+    let mut lines = all_lines(&record.systems, &asked(record));
+    for line in &mut lines {
+        line.sort_by_key(|&system| version_numbers(record.systems[system].artifact.version()));
+    }
+    let last_of_base = lines.iter().find(|line| line.contains(&base)).and_then(|line| line.last());
+    let last_of_base = last_of_base.copied().filter(|last| *last != base);
+    let mut pairs = Vec::new();
+    for line in lines.iter().filter(|line| !line.contains(&base)) {
+        let [first, later @ .., last] = line.as_slice() else { continue };
+        pairs.extend(later.iter().chain([last]).map(|system| (*first, *system)));
+        pairs.extend(last_of_base.map(|system| (*last, system)));
+    }
+    pairs
+}
+
+/// Numbers that compare in order, whatever separates them: `8.0.36-28` is `[8, 0, 36, 28]`.
+fn version_numbers(version: &str) -> Vec<u32> {
+    version.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
+}
+
 fn lines(systems: &[System], asked: &[StepOptions], base: usize) -> Vec<Vec<usize>> {
+    let mut lines = all_lines(systems, asked);
+    lines.retain(|line| line.len() > if line.contains(&base) { 2 } else { 1 });
+    lines
+}
+
+/// Including lines of a single system.
+fn all_lines(systems: &[System], asked: &[StepOptions]) -> Vec<Vec<usize>> {
     let mut lines: Vec<Vec<usize>> = Vec::new();
     let versions = systems.iter().enumerate().filter(|(_, system)| !system.is_twin);
     for (index, system) in versions {
@@ -87,7 +118,6 @@ fn lines(systems: &[System], asked: &[StepOptions], base: usize) -> Vec<Vec<usiz
             None => lines.push(vec![index]),
         }
     }
-    lines.retain(|line| line.len() > if line.contains(&base) { 2 } else { 1 });
     lines
 }
 
@@ -98,7 +128,7 @@ fn is_neighbour(one: &System, other: &System) -> bool {
 
 type StepOptions = Vec<(String, String)>;
 
-/// Requested options of each system, including config file options that its version rejects.
+/// Requested options and flags of each system, including config file options that its version rejects.
 fn asked(record: &StudyRecord) -> Vec<StepOptions> {
     let of_system = |(index, system): (usize, &System)| {
         let events = record.events.iter().filter(|event| event.system == Some(index));
@@ -107,7 +137,9 @@ fn asked(record: &StudyRecord) -> Vec<StepOptions> {
             _ => None,
         });
         let left_out = left_out.flatten().map(|it| (it.name.clone(), it.value.clone()));
-        let mut all: StepOptions = system.spec.overrides.iter().cloned().chain(left_out).collect();
+        let flags = system.spec.build.iter().map(|(flag, value)| (flag.option(), value.clone()));
+        let options = system.spec.overrides.iter().cloned();
+        let mut all: StepOptions = options.chain(flags).chain(left_out).collect();
         all.sort();
         all
     };

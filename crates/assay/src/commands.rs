@@ -20,6 +20,7 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::of::<assay_watch::WatchArgs>(),
     Verb::of::<assay_insert_bench::InsertBench>(),
     Verb::of::<run::RunFile>(),
+    Verb::of::<assay_posts::PostArgs>(),
     Verb::of::<assay_farm::SubmitArgs>(),
     Verb::of::<assay_farm::StatusArgs>(),
     Verb::of::<assay_farm::CollectArgs>(),
@@ -45,7 +46,7 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::of::<reference::ReferencePart>(),
 ];
 
-const COUNT: usize = 31;
+const COUNT: usize = 32;
 
 /// All work after a study, in its order.
 pub(crate) static AFTERWARDS: [Afterward; 3] = [

@@ -29,6 +29,8 @@ impl Arguments for ReferencePart {
             None if self.name == "command-line" => command_line(),
             None if self.name == "exit-codes" => exit_codes(),
             None if self.name == "audit-rules" => assay_servers::audit::rule_table(),
+            None if self.name == "build-flags" => assay_provision::flag_table()?,
+            None if self.name == "build-fixes" => assay_provision::fix_table()?,
             None if self.name == "json" => assay_report::json_fields(),
             None if self.name == "feeds" => assay_report::feed_table(),
             Some(("versions", product)) => assay_provision::version_table(named(product)?)?,

@@ -11,8 +11,9 @@ use assay_command::verb::{Arguments, CommandGroup};
 use assay_farm::ShardNumber;
 use assay_model::TestSet;
 use assay_options::{parse_budget_s, word};
-use assay_plan::Request;
+use assay_plan::{Request, SizeOverrides};
 use assay_run::advice::HintedError;
+use assay_run::progress::print;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
@@ -55,6 +56,9 @@ pub(crate) struct StudyOverrides {
     /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
     #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
+
+    #[command(flatten)]
+    sizes: SizeOverrides,
 }
 
 impl StudyOverrides {
@@ -85,7 +89,10 @@ impl Arguments for RunFile {
                 "leave `--tests`, `--set` and `--budget` out, or change `[insert-bench]` in the file"
             ));
         }
-        let request = self.instead.in_request(request);
+        let (request, notes) = self.instead.sizes.in_request(self.instead.in_request(request))?;
+        if !self.measuring.quiet {
+            notes.iter().for_each(|note| print(&format!("note: `--scale`: {note}")));
+        }
         let mut request = resolved(request, &self.study_file, &[], self.measuring.quiet)?;
         request.source = self.from.source.clone().or(request.source);
         request.offline |= self.measuring.offline;

@@ -26,8 +26,8 @@ fn start(place: &Place) -> Child {
     start_with(place, "2", "3")
 }
 
-fn start_with(place: &Place, blocks: &str, rounds: &str) -> Child {
-    let args = [
+fn study<'a>(blocks: &'a str, rounds: &'a str) -> [&'a str; 14] {
+    [
         "compare",
         "mariadb@10.11",
         "mariadb@11.8",
@@ -42,10 +42,12 @@ fn start_with(place: &Place, blocks: &str, rounds: &str) -> Child {
         rounds,
         "--tests",
         "point-query,scan,update-index,hot-points",
-        "--format",
-        "json",
-    ];
-    let mut command = place.command(&args);
+    ]
+}
+
+fn start_with(place: &Place, blocks: &str, rounds: &str) -> Child {
+    let mut command = place.command(&study(blocks, rounds));
+    command.args(["--format", "json"]);
     command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
@@ -226,6 +228,8 @@ fn a_second_assay_waits_until_the_first_has_measured() {
         "--offline",
         "--tests",
         "point-query",
+        "--blocks",
+        "1",
     ];
     let mut command = second_place.command(&args);
     command.env("ASSAY_MACHINE_LOCK", first_place.machine_lock());
@@ -355,8 +359,7 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
     let open =
         || fs_err::OpenOptions::new().read(true).write(true).open(&name).unwrap().into_parts().0;
-    let systems = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
-    let ordinary = place.command(&[&systems[..], &["--budget", "20m"]].concat());
+    let ordinary = place.command(&study("2", "3"));
     let mut command = Command::new("setsid");
     command.args(["--ctty", "--wait"]).arg(ordinary.get_program()).args(ordinary.get_args());
     for (name, value) in ordinary.get_envs() {

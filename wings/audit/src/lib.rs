@@ -12,7 +12,7 @@ use assay_command::exit::Exit;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, config_file, report};
 use assay_load::TableContent;
-use assay_model::{DataSet, Dialect, StartFrom, StatementMode, Study, System};
+use assay_model::{DataSet, Dialect, Preset, StartFrom, StatementMode, Study, System};
 use assay_plan::{MachineFacts, Request};
 use assay_run::advice::HintedError;
 use assay_run::progress::Progress;
@@ -65,7 +65,7 @@ impl Arguments for Audit {
         let machine = machine_facts(&env.cache_dir)?;
         let request = self.config.in_request(self.own.in_request(Request {
             source: self.from.source.clone(),
-            terms: self.terms.terms.clone(),
+            terms: self.terms.of(Preset::default()),
             ..Request::of_systems(&self.systems)
         }));
         let request = config_file::ready(request, machine, quiet)?;

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use assay_model::{COUNT_THRESHOLD, Estimate, NamedVersion, SearchMeasure, Setup, counted};
 use assay_report::blocks::{
     Block, Column, Heading, Interval, NONE, Number, PageContent, PageDocument, Quotient, Row,
-    SequenceChart, Table, Wish, capital, change_in_words, confidence, duration, of_versions, stem,
-    thousands, versioned,
+    SequenceChart, SequencePoint, Table, Wish, capital, change_in_words, confidence, duration,
+    stem, thousands, versioned,
 };
 use assay_report::{ChartFile, Page};
-use assay_verdict::ComparablePoint;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -182,11 +181,10 @@ impl PageContent for &Bisection<'_> {
     fn charts(&self) -> Vec<ChartFile> {
         let files = self.ranges.iter().zip(1..).filter_map(|(range, number)| {
             let name = stem("bisect", [Some(self.test.to_owned()), Some(number.to_string())]);
-            let (points, changes) = points(range);
-            let value =
-                |it: &ComparablePoint| format!("{}: {}", it.version, Quotient(Some(it.rqps)));
-            let chart = SequenceChart { points: &points, changes, note: note(self) };
-            chart.file(name, answer(self), Vec::new(), value)
+            let chart = chart(self, range);
+            let values = chart.points.iter();
+            let values = values.map(|it| format!("{}: {}", it.version, Quotient(Some(it.rqps))));
+            chart.file(name, answer(self), Vec::new(), &values.collect::<Vec<_>>())
         });
         files.collect()
     }
@@ -222,9 +220,7 @@ fn section(search: &Bisection<'_>, range: &SearchedRange) -> Vec<Block<'static>>
         Column::numbers("comparisons"),
         Column::words(if is_mixed { "source" } else { "" }),
     ];
-    let (points, changes) = points(range);
-    let chart = SequenceChart { points: &points, changes, note: note(search) };
-    let mut blocks: Vec<Block<'_>> = chart.inline().into_iter().collect();
+    let mut blocks: Vec<Block<'_>> = chart(search, range).inline().into_iter().collect();
     blocks.push(Block::Table(Table::new(columns, rows).flush()));
     let left = range.versions.len() - range.versions.iter().filter(|it| is_told(it)).count();
     let other = format!("other {}", if search.is_of_commits { "commit" } else { "version" });
@@ -264,14 +260,18 @@ fn note(search: &Bisection<'_>) -> String {
     )
 }
 
-/// The compared versions of a range, and the numbers of those that begin a new level.
-fn points(range: &SearchedRange) -> (Vec<ComparablePoint>, Vec<usize>) {
+/// The compared versions of a range.
+fn chart<'r>(search: &Bisection<'_>, range: &'r SearchedRange) -> SequenceChart<'r> {
     let compared = range.versions.iter().enumerate();
     let compared: Vec<_> = compared.filter_map(|(at, it)| Some((at, it, it.ratio?))).collect();
     let is_step = |at: usize| range.steps.iter().any(|step| step.at == at);
     let changes = compared.iter().zip(0..).filter(|((at, ..), _)| is_step(*at));
     let values = compared.iter().map(|(_, it, ratio)| (it.version.name.as_str(), *ratio));
-    (of_versions(values), changes.map(|(_, number)| number).collect())
+    SequenceChart {
+        points: values.map(SequencePoint::from).collect(),
+        changes: changes.map(|(_, number)| number).collect(),
+        note: note(search),
+    }
 }
 
 /// Probability of no change from which on the ends count as equal.

@@ -72,7 +72,8 @@ impl SearchRange {
     pub fn of_systems(first: &SystemSpec, last: &SystemSpec, versions: [&str; 2]) -> Option<Self> {
         let are_alike = first.product == last.product
             && first.engine == last.engine
-            && first.overrides == last.overrides;
+            && first.overrides == last.overrides
+            && first.build == last.build;
         match (&first.origin, &last.origin) {
             (Origin::Version(_), Origin::Version(_)) if are_alike => {
                 Some(Self::between(first, versions.map(str::to_owned)))
@@ -93,8 +94,7 @@ impl SearchRange {
         } else {
             format!("/{}", spec.engine.word())
         };
-        let options = spec.overrides.iter().map(|(name, value)| format!("+{name}={value}"));
-        let rest = engine + &options.collect::<String>();
+        let rest = engine + &spec.options_in_words();
         Self { product: spec.product, ends, place: None, rest }
     }
 
@@ -295,6 +295,8 @@ mod tests {
         assert_eq!((range.product, range.ends.join(" ").as_str()), (Product::MariaDb, "10.6 11.8"));
         assert_eq!(range.words(), "mariadb@10.6..11.8/rocksdb+innodb_x=1");
         assert_eq!(range.release("10.11.9").words, "mariadb@10.11.9/rocksdb+innodb_x=1");
+        let built = SearchRange::read("postgres@git:../pg+build.lto=on", Some("a..b")).unwrap();
+        assert_eq!(built.commit("b", "").words, "postgres@git:../pg#b+build.lto=on");
         let range = SearchRange::read("postgres@git:../pg", Some("REL_17_0..master")).unwrap();
         assert_eq!(range.words(), "postgres@git:../pg REL_17_0..master");
         let commit = range.commit("0123456789abcdef", "2026-11-27 Faster");

@@ -723,11 +723,12 @@ mod tests {
 
     fn build(line: &str) -> anyhow::Error {
         anyhow::Error::from(assay_provision::ProvisionError::Build {
+            advice: Vec::new(),
             place: "../postgres".to_owned(),
             step: "compiling",
             status: "exit status: 2".to_owned(),
-            lines: vec![line.to_owned()],
-            log: PathBuf::new(),
+            lines: vec![line.to_owned()].into(),
+            log: PathBuf::new().into(),
         })
     }
 

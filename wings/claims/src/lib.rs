@@ -2,13 +2,11 @@
 
 mod page;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use assay_claim_check::{
-    ClaimPart, ClaimScope, ClaimSource, ClaimStatus, PublishedClaim, check_claim, read_claims,
-};
+use assay_claim_check::{ClaimFile, ClaimStatus, check_claims, read_claims};
 use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::verb::{Arguments, CommandGroup};
@@ -20,7 +18,8 @@ use assay_run::paths;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use page::{CheckedClaim, CheckedPart};
+pub use assay_claim_check::{CheckedClaim, CheckedPart};
+pub use page::{answer, claims, document};
 
 fn formats() -> impl Iterator<Item = FormatWord> {
     FormatWord::pages().filter(|it| *it != FormatWord::Of(Format::CSV))
@@ -29,7 +28,7 @@ fn formats() -> impl Iterator<Item = FormatWord> {
 #[derive(Debug, Args)]
 #[command(mut_arg("format", FormatWord::only(formats())))]
 pub struct Claims {
-    /// The file with published statements, TOML, such as those in `claims/`; `-` reads it from stdin
+    /// The file with published statements, TOML, such as those in `posts/`; `-` reads it from stdin
     #[arg(value_name = "FILE")]
     pub claim_file: PathBuf,
 
@@ -49,7 +48,7 @@ pub struct Claims {
     pub ledger: LedgerArg,
 }
 
-const CLAIM_FILES: &str = "name a file with claims, such as those in `claims/`; \
+const CLAIM_FILES: &str = "name a file with claims, such as those in `posts/`; \
      `docs/reference/claim-files.md` describes them";
 
 impl Arguments for Claims {
@@ -77,12 +76,9 @@ impl Arguments for Claims {
                 records.push(record);
             }
         }
-        let mut sources: Vec<(&StudyRecord, ClaimSource<'_>)> =
-            records.iter().map(|it| (it, ClaimSource::new(it))).collect();
-        let checked: Vec<CheckedClaim> =
-            file.claims.iter().map(|claim| checked(claim, &mut sources)).collect();
+        let checked = checked(&file, &records, &BTreeMap::new());
         let ids: Vec<String> = records.iter().map(|it| it.study.id.clone()).collect();
-        report::put(&self.output, &page::claims(&checked, &ids))?;
+        report::put(&self.output, &claims(&checked, &ids))?;
         Ok(match ClaimStatus::of_all(checked.iter().map(CheckedClaim::status)) {
             ClaimStatus::Holds => Exit::Done,
             ClaimStatus::Fails => Exit::LimitExceeded,
@@ -100,59 +96,12 @@ fn read(path: &Path) -> Result<String> {
     paths::text(fs_err::File::open(path)?, &path.display().to_string(), CLAIM_FILES)
 }
 
-fn checked(
-    claim: &PublishedClaim,
-    sources: &mut [(&StudyRecord, ClaimSource<'_>)],
-) -> CheckedClaim {
-    CheckedClaim {
-        text: claim.text.clone(),
-        source: claim.source.clone(),
-        reading: claim.reading.clone(),
-        parts: claim.parts.iter().map(|part| checked_part(part, sources)).collect(),
-    }
-}
-
-fn checked_part(part: &ClaimPart, sources: &mut [(&StudyRecord, ClaimSource<'_>)]) -> CheckedPart {
-    let mut figures = Vec::new();
-    let mut missing: Vec<String> = Vec::new();
-    let mut is_found = false;
-    for (record, source) in sources {
-        let scope = part.pairs(&record.systems).and_then(|pairs| {
-            let extremes = part.extremes(&record.systems)?;
-            Ok(ClaimScope { pairs, cells: part.cells(record), extremes })
-        });
-        let message = match (scope, part.unknown_test(record)) {
-            (Ok(scope), None) => {
-                is_found = true;
-                figures.extend(source.figures(&scope, &part.statement));
-                continue;
-            }
-            (Ok(_), Some(words)) => {
-                let groups = groups(record);
-                format!("no test and no group is named `{words}`; groups are {groups}")
-            }
-            (Err(words), _) => {
-                let names: Vec<&str> = record.systems.iter().map(|it| it.name.as_str()).collect();
-                format!("no system is named `{words}`; there are {}", names.join(", "))
-            }
-        };
-        if !missing.contains(&message) {
-            missing.push(message);
-        }
-    }
-    if is_found {
-        missing.clear();
-    }
-    CheckedPart {
-        scope: part.scope(),
-        statement: part.statement.clone(),
-        checked: check_claim(&part.statement, figures),
-        missing,
-    }
-}
-
-fn groups(record: &StudyRecord) -> String {
-    let groups = record.study.cells.iter().map(|cell| cell.id.test.group(record.study.set));
-    let groups: BTreeSet<_> = groups.collect();
-    groups.into_iter().map(|group| group.word.as_str()).collect::<Vec<_>>().join(", ")
+/// Checks the claims of a file against studies, whose values count together. `counterparts` are the systems of the
+/// studies that answer for systems of the claims, by the names of the latter.
+pub fn checked(
+    file: &ClaimFile,
+    records: &[StudyRecord],
+    counterparts: &BTreeMap<String, String>,
+) -> Vec<CheckedClaim> {
+    check_claims(&file.claims, records, counterparts)
 }

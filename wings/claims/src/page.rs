@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use assay_claim_check::{
-    CheckedStatement, ClaimFigure, ClaimStatus, Quantity, Region, Relation, Share, ShareUnit,
-    Statement,
+    CheckedClaim, CheckedPart, ClaimFigure, ClaimStatus, MARGIN, Quantity, Region, Relation, Share,
+    ShareUnit, Statement, Summary,
 };
 use assay_model::{Estimate, Setup, counted};
 use assay_report::Page;
@@ -14,34 +14,8 @@ use assay_report::blocks::{
 };
 use serde::Serialize;
 
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CheckedClaim {
-    pub(crate) text: String,
-    pub(crate) source: String,
-    /// Interpretation of its words, where it is not obvious.
-    pub(crate) reading: Option<String>,
-    /// All of them must hold.
-    pub(crate) parts: Vec<CheckedPart>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CheckedPart {
-    /// Tests and client counts in words; empty for all.
-    pub(crate) scope: String,
-    pub(crate) statement: Statement,
-    pub(crate) checked: CheckedStatement,
-    /// Sentences about words that name no system and no test of any study.
-    pub(crate) missing: Vec<String>,
-}
-
-impl CheckedClaim {
-    pub(crate) fn status(&self) -> ClaimStatus {
-        ClaimStatus::of_all(self.parts.iter().map(|part| part.checked.status))
-    }
-}
-
 /// `studies` has the names of the studies searched.
-pub(crate) fn claims<'a>(list: &'a [CheckedClaim], studies: &'a [String]) -> Page<'a> {
+pub fn claims<'a>(list: &'a [CheckedClaim], studies: &'a [String]) -> Page<'a> {
     Page::new(ClaimsPage { list, studies })
 }
 
@@ -60,7 +34,7 @@ impl PageContent for ClaimsPage<'_> {
         } else {
             blocks.push(Block::Table(table(list)));
         }
-        blocks.extend(Block::notes(notes(list).into_iter().map(str::to_owned)));
+        blocks.extend(Block::notes(notes(list)));
         let before = "Published statements".to_owned();
         let heading = Heading { before, ..Heading::default() };
         then(&PageDocument { title: heading.line(), heading, blocks, ..PageDocument::default() });
@@ -72,7 +46,7 @@ impl PageContent for ClaimsPage<'_> {
 }
 
 /// `5 claims: 3 hold, 1 does not hold, 1 cannot be decided`.
-fn answer(list: &[CheckedClaim]) -> String {
+pub fn answer(list: &[CheckedClaim]) -> String {
     let count = |status| list.iter().filter(|claim| claim.status() == status).count();
     let part = |status, one: &str, several: &str| match count(status) {
         0 => None,
@@ -98,12 +72,14 @@ fn searched(studies: &[String]) -> String {
     }
 }
 
-/// Whether a value of unknown uncertainty decided alone.
-fn has_single_values(list: &[CheckedClaim]) -> bool {
+/// Whether values of unknown uncertainty decided alone: published ones, and measured ones.
+fn single_values(list: &[CheckedClaim]) -> [bool; 2] {
     let figures = list.iter().flat_map(|it| &it.parts).flat_map(|part| &part.checked.figures);
-    figures.into_iter().any(|(figure, _)| {
+    let alone = figures.map(|(figure, _)| figure).filter(|figure| {
         figure.decides_alone && figure.value.is_some_and(|value| !value.has_interval())
-    })
+    });
+    let (measured, published): (Vec<_>, Vec<_>) = alone.partition(|figure| figure.margin > 0.0);
+    [!published.is_empty(), !measured.is_empty()]
 }
 
 const SINGLE_VALUES: &str = "the uncertainty of values without an interval is unknown: such a value decides by itself, \
@@ -112,13 +88,21 @@ const SINGLE_VALUES: &str = "the uncertainty of values without an interval is un
 const INTERVALS: &str = "each value has a 95% interval of its own; a claim about many values is not corrected for \
     their number";
 
-fn notes(list: &[CheckedClaim]) -> Vec<&'static str> {
+fn notes(list: &[CheckedClaim]) -> Vec<String> {
     let figures = list.iter().flat_map(|it| &it.parts).flat_map(|part| &part.checked.figures);
     let has_intervals =
         figures.into_iter().any(|(it, _)| it.value.is_some_and(|it| it.has_interval()));
+    let [published, measured] = single_values(list);
     let mut notes = Vec::new();
-    notes.extend(has_intervals.then_some(INTERVALS));
-    notes.extend(has_single_values(list).then_some(SINGLE_VALUES));
+    notes.extend(has_intervals.then(|| INTERVALS.to_owned()));
+    notes.extend(published.then(|| SINGLE_VALUES.to_owned()));
+    notes.extend(measured.then(|| {
+        let margin = blocks::share(MARGIN);
+        format!(
+            "a measured value without an interval decides only if one {margin} larger and one {margin} smaller would \
+             decide the same"
+        )
+    }));
     notes
 }
 
@@ -227,11 +211,11 @@ fn found(part: &CheckedPart) -> String {
     if !part.missing.is_empty() {
         return part.missing.join("; ");
     }
-    let quantity = part.statement.quantity;
+    let statement = &part.statement;
     let figures = &part.checked.figures;
     match figures.as_slice() {
         [] => "nothing of it was measured".to_owned(),
-        [(only, _)] => format!("{} ({})", shown(quantity, only.value), place(only)),
+        [(only, _)] => format!("{} ({})", shown(statement, only.value), place(only)),
         several => {
             let [holds, fails, unknown] = part.checked.counts;
             let what = match part.statement.counted {
@@ -246,17 +230,17 @@ fn found(part: &CheckedPart) -> String {
             let count = format!("{holds} of {}{unknown}", counted(all, what));
             let mut words = vec![count];
             words.extend(common(several, pair));
-            words.extend(extent(quantity, several));
+            words.extend(extent(statement, several));
             words.join("; ")
         }
     }
 }
 
-fn extent(quantity: Quantity, figures: &[(ClaimFigure, ClaimStatus)]) -> Option<String> {
+fn extent(statement: &Statement, figures: &[(ClaimFigure, ClaimStatus)]) -> Option<String> {
     let values = || figures.iter().filter_map(|(it, _)| it.value);
     let least = values().min_by(|one, other| one.value.total_cmp(&other.value))?;
     let most = values().max_by(|one, other| one.value.total_cmp(&other.value))?;
-    Some(format!("from {} to {}", shown(quantity, Some(least)), shown(quantity, Some(most))))
+    Some(format!("from {} to {}", shown(statement, Some(least)), shown(statement, Some(most))))
 }
 
 fn common(
@@ -292,22 +276,25 @@ fn exceptions(part: &CheckedPart) -> impl Iterator<Item = String> {
         checked.figures.iter().filter(|(_, it)| is_shown && *it != ClaimStatus::Holds).collect();
     odd.sort_by_key(|(_, status)| *status == ClaimStatus::Unknown);
     let more = odd.len().saturating_sub(EXCEPTIONS);
-    let quantity = part.statement.quantity;
+    let statement = &part.statement;
     let line = move |(figure, status): &(ClaimFigure, ClaimStatus)| {
         let word = if *status == ClaimStatus::Fails { "not so" } else { "undecided" };
-        format!("{word}: {} ({})", shown(quantity, figure.value), place(figure))
+        format!("{word}: {} ({})", shown(statement, figure.value), place(figure))
     };
     let mut lines: Vec<String> = odd.into_iter().take(EXCEPTIONS).map(line).collect();
     lines.extend((more > 0).then(|| format!("and {more} more")));
     lines.into_iter()
 }
 
-fn shown(quantity: Quantity, value: Option<Estimate>) -> String {
+fn shown(statement: &Statement, value: Option<Estimate>) -> String {
+    let quantity = statement.quantity;
     match value {
         None => NONE.to_owned(),
-        Some(_) if quantity == Quantity::CpuRatio => Quotient(value).value_with_interval(),
-        Some(_) if quantity.is_ratio() => Ratio(value).value_with_interval(),
-        Some(it) if quantity == Quantity::Sla => {
+        // A deviation is no ratio.
+        Some(_) if statement.summary == Some(Summary::Stddev) => Rate(value).to_string(),
+        Some(_) if quantity == Quantity::Rqps => Ratio(value).value_with_interval(),
+        Some(_) if quantity.is_ratio() => Quotient(value).value_with_interval(),
+        Some(it) if quantity.is_yes_or_no() => {
             if it.value > 0.0 { "met" } else { "missed" }.to_owned()
         }
         Some(_) => Rate(value).to_string(),
@@ -332,7 +319,7 @@ struct ClaimRow<'a> {
 #[derive(Serialize)]
 struct ClaimPartRow<'a> {
     status: &'static str,
-    quantity: &'static str,
+    quantity: String,
     summary: Option<&'static str>,
     claimed: String,
     found: String,
@@ -356,7 +343,8 @@ struct ClaimFigureRow<'a> {
     status: &'static str,
 }
 
-fn document<'a>(list: &'a [CheckedClaim], studies: &'a [String]) -> ClaimsDocument<'a> {
+/// For scripts.
+pub fn document<'a>(list: &'a [CheckedClaim], studies: &'a [String]) -> impl Serialize {
     let claims = list.iter().map(|claim| ClaimRow {
         text: &claim.text,
         source: &claim.source,

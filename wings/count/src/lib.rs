@@ -53,7 +53,7 @@ pub struct CountArgs {
 
 /// Options of `compare` that a count does not need. The plan refuses those on measuring time, and more than one client;
 /// a preset still sets tables and rows.
-const HIDDEN: [&str; 12] = [
+const HIDDEN: [&str; 14] = [
     "budget_s",
     "slice_s",
     "write_slice_s",
@@ -62,6 +62,8 @@ const HIDDEN: [&str; 12] = [
     "rounds",
     "twin",
     "placement",
+    "server_cpus",
+    "client_cpus",
     "profile",
     "count",
     "clients",

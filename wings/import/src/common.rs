@@ -121,9 +121,9 @@ pub(super) fn print_left_out(gathered: &PublishedStudy) -> bool {
 #[derive(Debug, Args)]
 pub struct SetupArgs {
     /// Number of clients, if the files do not tell
-    #[arg(long, visible_alias = "threads", value_name = "N", default_value_t = 1)]
+    #[arg(long, visible_alias = "threads", value_name = "N")]
     #[arg(value_parser = parse_one_count, allow_negative_numbers = true)]
-    clients: u32,
+    pub clients: Option<u32>,
 
     /// Number of tables, if the files do not tell
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
@@ -135,11 +135,13 @@ pub struct SetupArgs {
     rows: Option<u32>,
 }
 
-const ROWS_UNKNOWN: u32 = 1;
+/// Placeholder for an unknown number of clients or rows.
+const UNKNOWN: u32 = 1;
 
 impl SetupArgs {
     pub fn setup(&self) -> Setup {
         let Self { clients, tables, rows } = *self;
-        Setup { clients, tables, rows: rows.unwrap_or(ROWS_UNKNOWN) }
+        let [clients, rows] = [clients, rows].map(|it| it.unwrap_or(UNKNOWN));
+        Setup { clients, tables, rows }
     }
 }

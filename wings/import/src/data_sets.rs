@@ -5,7 +5,9 @@ use std::io::BufRead as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use assay_import::{metrics, qps_table};
 use assay_model::counted;
+use assay_model::limits::CLIENTS;
 
 use super::common::{name, open, plain_name};
 use assay_run::progress::print;
@@ -205,13 +207,39 @@ fn is_metrics(name: &str) -> bool {
         || (name.starts_with("met.") && name.ends_with(".txt"))
 }
 
-/// Metrics of a table: `o.met.all` for `qps.abs.all.tsv`, or those without a word.
+/// Metrics of a table: `o.met.all` for `qps.abs.all.tsv`, or those without a word, or those with its rates.
 fn metrics_beside(table: &Path) -> Option<PathBuf> {
     let name = plain_name(table);
     let word = name.strip_prefix("qps.abs.")?.rsplit_once('.')?.0.to_owned();
     [format!("o.met.{word}"), format!("met.{word}.txt"), "o.met".to_owned()]
         .iter()
         .find_map(|name| beside(table, name))
+        .or_else(|| metrics_with_rates_of(table))
+}
+
+fn metrics_with_rates_of(table: &Path) -> Option<PathBuf> {
+    let (rates, _) = qps_table("", open(table).ok()?).ok()?;
+    let has_rates = |path: &PathBuf| {
+        let found = open(path).ok().and_then(|it| metrics("", it).ok());
+        found.is_some_and(|(found, _)| found.has_rates_of(&rates))
+    };
+    let folder = table.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let files = files(folder).ok()?.into_iter().filter(|(name, _)| is_metrics(name));
+    files.map(|(_, path)| path).find(has_rates)
+}
+
+/// The number of clients that the name of the file or of a directory above it tells: `dop8`, or a part such as `16u` of
+/// `sep25.16u.8t.10m`. The nearest one counts.
+pub(super) fn clients_by_name(path: &Path) -> Option<u32> {
+    let path = fs_err::canonicalize(path).ok()?;
+    path.ancestors().find_map(|it| clients_of_name(it.file_name()?.to_str()?))
+}
+
+fn clients_of_name(name: &str) -> Option<u32> {
+    name.split('.').find_map(|part| {
+        let number = part.strip_prefix("dop").or_else(|| part.strip_suffix('u'))?;
+        number.parse().ok().filter(|clients| CLIENTS.contains(clients))
+    })
 }
 
 fn beside(path: &Path, name: &str) -> Option<PathBuf> {
@@ -408,11 +436,18 @@ mod tests {
         ] {
             file(name);
         }
+        let rates = "col-1 : x.my1\n9\tinsert_range=100\n";
+        let metrics = |rate| {
+            format!("sb.met.insert.range100.pk1.dop4\n--- absolute\no/s\tdbms\n{rate}\tx.my1\n")
+        };
+        fs_err::write(folder.path().join("a/qps.abs.two.tsv"), rates).unwrap();
+        fs_err::write(folder.path().join("a/o.met.near"), metrics(8)).unwrap();
+        fs_err::write(folder.path().join("a/o.met.rates"), metrics(9)).unwrap();
         assert_eq!(
             names(folder.path()),
             [
                 "qps.abs.one.tsv o.met.one",
-                "qps.abs.two.tsv ",
+                "qps.abs.two.tsv o.met.rates",
                 "o.met.all",
                 "mrg.l.i0+mrg.qr100.L1",
                 "tput.tsv iput.tsv",
@@ -422,6 +457,21 @@ mod tests {
             ]
         );
         assert_eq!(names(&folder.path().join("e/x.my1")), ["x.my1"]);
+    }
+
+    #[test]
+    fn a_name_may_tell_the_number_of_clients() {
+        for (name, clients) in [
+            ("dop40", Some(40)),
+            ("sep25.sb.pg.16u.8t.10m", Some(16)),
+            ("24_05_14.1u.1tno.mem.pn53.my", Some(1)),
+            ("qps.abs.dop8.tsv", Some(8)),
+            ("dec25.sb.socket.my", None),
+            ("qps.abs.my.80.tsv", None),
+            ("0u.9999u.menu", None),
+        ] {
+            assert_eq!(clients_of_name(name), clients, "{name}");
+        }
     }
 
     fn unread(names: &[&str], read: &[&str]) -> UnreadFiles {

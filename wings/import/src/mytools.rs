@@ -11,13 +11,13 @@ use assay_import::{
     summary_results, sysbench_run, vmstat, without_size,
 };
 use assay_ledger::Ledger;
-use assay_model::{Setup, StudyRecord, counted};
+use assay_model::{EventKind, Setup, StudyEvent, StudyRecord, counted};
 use clap::Args;
 
 use super::common::{
     SetupArgs, about, add, cannot_import, name, open, parsed, plain_name, print_left_out,
 };
-use super::data_sets::{self, CLIENT, ResultFiles, UnreadFiles, files};
+use super::data_sets::{self, CLIENT, ResultFiles, UnreadFiles, clients_by_name, files};
 use assay_command::args::{FormatWord, LedgerArg, Output};
 use assay_command::exit::Exit;
 use assay_command::report;
@@ -67,7 +67,8 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     let mut records: Vec<StudyRecord> = Vec::new();
     let mut exit = if is_lost { Exit::Incomplete } else { Exit::Done };
     for (set, searched) in &sets {
-        let context = ImportContext { searched: *searched, setup: args.setup.setup() };
+        let (setup, clients) = (args.setup.setup(), args.setup.clients);
+        let context = ImportContext { searched: *searched, setup, clients };
         match studies(set, &context) {
             Ok(found) => {
                 for gathered in found {
@@ -105,12 +106,23 @@ pub(super) fn run(args: &ImportTables) -> Result<Exit> {
     for record in &added {
         let (cells, systems) = (record.study.cells.len() as u64, record.systems.len() as u64);
         let what = format!("{} of {}", counted(cells, "test"), counted(systems, "system"));
-        let clients: BTreeSet<u32> = record.study.setups.iter().map(|it| it.clients).collect();
-        let clients: Vec<String> = clients.iter().map(u32::to_string).collect();
-        let clients = format!("clients {}", clients.join(", "));
-        print(&format!("{}: {what}, {clients}, from {}", record.study.id, place(record)));
+        print(&format!("{}: {what}, {}, from {}", record.study.id, clients(record), place(record)));
     }
     Ok(exit)
+}
+
+fn clients(record: &StudyRecord) -> String {
+    if record.events.iter().any(|it| it.what == unknown_clients()) {
+        return "an unknown number of clients".to_owned();
+    }
+    let clients: BTreeSet<u32> = record.study.setups.iter().map(|it| it.clients).collect();
+    let clients: Vec<String> = clients.iter().map(u32::to_string).collect();
+    format!("clients {}", clients.join(", "))
+}
+
+fn unknown_clients() -> EventKind {
+    let what = "the number of clients is unknown: reports show 1 in its place; `--clients` sets it";
+    EventKind::Reservation { what: what.to_owned() }
 }
 
 fn left_out(error: &anyhow::Error) -> Exit {
@@ -126,6 +138,8 @@ struct ImportContext<'a> {
     /// The directory that the user named, if the data set was found in one.
     searched: Option<&'a Path>,
     setup: Setup,
+    /// `None` if the user did not give the number.
+    clients: Option<u32>,
 }
 
 impl ImportContext<'_> {
@@ -134,6 +148,24 @@ impl ImportContext<'_> {
         let above = self.searched.map(|it| it.parent().unwrap_or(it));
         let below = above.and_then(|above| path.strip_prefix(above).ok());
         below.map_or_else(|| name(path), |below| below.display().to_string())
+    }
+
+    /// The study of files in `path`, of which `told` is the number of clients that they contain.
+    fn study(
+        &self,
+        path: &Path,
+        told: Option<u32>,
+        study: impl FnOnce(Setup) -> Result<PublishedStudy>,
+    ) -> Result<PublishedStudy> {
+        let known = told.or(self.clients).or_else(|| clients_by_name(path));
+        let clients = known.unwrap_or(self.setup.clients);
+        let mut study = study(Setup { clients, ..self.setup })?;
+        if known.is_none() {
+            let when_ms = study.record.study.started_ms;
+            let event = StudyEvent { when_ms, system: None, what: unknown_clients() };
+            study.record.events.push(event);
+        }
+        Ok(study)
     }
 
     fn origin_of_all(&self, paths: &[PathBuf]) -> String {
@@ -177,41 +209,45 @@ fn table_study(
 ) -> Result<PublishedStudy> {
     let found = parsed(table, qps_table)?;
     let metrics = metrics.map(|path| parsed(path, assay_import::metrics)).transpose()?;
-    study_of_table(&found, metrics.as_ref(), context.origin(table), context.setup)
+    study_of_table(&found, metrics.as_ref(), table, context)
 }
 
 /// The rates of metrics are in one of their columns.
 fn metrics_study(path: &Path, context: &ImportContext) -> Result<PublishedStudy> {
     let metrics = parsed(path, assay_import::metrics)?;
-    study_of_table(&metrics.table(), Some(&metrics), context.origin(path), context.setup)
+    study_of_table(&metrics.table(), Some(&metrics), path, context)
 }
 
 fn study_of_table(
     table: &QpsTable,
     metrics: Option<&Metrics>,
-    reported_in: String,
-    setup: Setup,
+    path: &Path,
+    context: &ImportContext,
 ) -> Result<PublishedStudy> {
-    let clients = metrics.and_then(Metrics::clients).unwrap_or(setup.clients);
-    let about = about(reported_in, Setup { clients, ..setup });
     let whole = |record| PublishedStudy { record, repeated: Vec::new(), left_out: Vec::new() };
-    study_of(table, metrics, &about).map(whole).map_err(|why| {
-        let (what, hint) = match why {
-            NoStudy::Relative => (
-                "its numbers are ratios, from which no rates follow",
-                "import the absolute ones, which are called `qps.abs.NAME.tsv`",
-            ),
-            NoStudy::NoServers => (
-                "it has no names of servers",
-                "import the tsv file, which lists them as `col-1 : NAME`",
-            ),
-            NoStudy::NoTests => (
-                "it has no rows that can be read",
-                "a row is tab-separated: a number for each server, then the test",
-            ),
-        };
-        HintedError::new(what, hint).into()
-    })
+    let study = |setup| {
+        let about = about(context.origin(path), setup);
+        study_of(table, metrics, &about).map(whole).map_err(no_study)
+    };
+    context.study(path, metrics.and_then(Metrics::clients), study)
+}
+
+fn no_study(why: NoStudy) -> anyhow::Error {
+    let (what, hint) = match why {
+        NoStudy::Relative => (
+            "its numbers are ratios, from which no rates follow",
+            "import the absolute ones, which are called `qps.abs.NAME.tsv`",
+        ),
+        NoStudy::NoServers => (
+            "it has no names of servers",
+            "import the tsv file, which lists them as `col-1 : NAME`",
+        ),
+        NoStudy::NoTests => (
+            "it has no rows that can be read",
+            "a row is tab-separated: a number for each server, then the test",
+        ),
+    };
+    HintedError::new(what, hint).into()
 }
 
 fn read_rows(path: &Path) -> Result<Vec<IbenchRow>> {
@@ -230,7 +266,7 @@ fn step_studies(paths: &[PathBuf], context: &ImportContext) -> Result<Vec<Publis
     let study = |rows: &Vec<(String, IbenchRow)>| {
         let results = rows.iter().filter_map(|(step, row)| step_result(step, row));
         let results: Vec<_> = results.collect();
-        step_study(&results, context.origin_of_all(paths), context.setup)
+        step_study(&results, context.origin_of_all(paths), &paths[0], context)
     };
     if families.is_empty() {
         bail!(no_steps(&context.origin_of_all(paths)));
@@ -252,7 +288,7 @@ fn server_study(paths: &[PathBuf], context: &ImportContext) -> Result<PublishedS
         }
         results.extend(found);
     }
-    step_study(&results, context.origin_of_all(paths), context.setup)
+    step_study(&results, context.origin_of_all(paths), &paths[0], context)
 }
 
 fn rate_study(
@@ -262,17 +298,20 @@ fn rate_study(
 ) -> Result<PublishedStudy> {
     let table = parsed(rates, rate_table)?;
     let inserts = inserts.map(|path| parsed(path, rate_table)).transpose()?;
-    let origin = context.origin(rates);
-    step_study(&summary_results(&table, inserts.as_ref()), origin, context.setup)
+    let results = summary_results(&table, inserts.as_ref());
+    step_study(&results, context.origin(rates), rates, context)
 }
 
 fn step_study(
     results: &[assay_import::StepResult],
     reported_in: String,
-    setup: Setup,
+    path: &Path,
+    context: &ImportContext,
 ) -> Result<PublishedStudy> {
-    let about = about(reported_in, setup);
-    study_of_steps(results, &about).map_err(|_| no_steps(&about.reported_in).into())
+    context.study(path, None, |setup| {
+        let about = about(reported_in, setup);
+        study_of_steps(results, &about).map_err(|_| no_steps(&about.reported_in).into())
+    })
 }
 
 fn no_steps(place: &str) -> HintedError {

@@ -9,7 +9,7 @@ use assay_command::exit::Exit;
 use assay_command::measurement::measured;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_model::{Preset, Words as _};
-use assay_options::{one_of, whole};
+use assay_options::{cpu_list, one_of, whole};
 use assay_plan::{InsertBenchRequest as Steps, Request};
 use clap::Args;
 use clap::builder::TypedValueParser;
@@ -35,6 +35,16 @@ pub struct InsertBench {
     #[arg(allow_negative_numbers = true)]
     #[arg(hide_short_help = true)]
     seed: u64,
+
+    /// CPUs of the servers, such as `0-11` [default: all]
+    ///
+    /// If the machine has several NUMA nodes, the memory of servers is bound to those of these CPUs.
+    #[arg(long, value_name = "LIST", value_parser = cpu_list, hide_short_help = true)]
+    server_cpus: Option<String>,
+
+    /// CPUs of the clients, such as `12-15` [default: all]
+    #[arg(long, value_name = "LIST", value_parser = cpu_list, hide_short_help = true)]
+    client_cpus: Option<String>,
 
     #[command(flatten)]
     from: SourceArg,
@@ -70,9 +80,11 @@ impl InsertBench {
             source: self.from.source.clone(),
             offline: self.measuring.offline,
             accept_expired_index: self.measuring.accept_expired_index,
-            terms: self.terms.terms.clone(),
+            terms: self.terms.of(self.preset),
             preset: self.preset,
             seed: self.seed,
+            server_cpus: self.server_cpus.clone(),
+            client_cpus: self.client_cpus.clone(),
             insert_bench: Some(self.asked.clone()),
             ..Request::of_systems(&self.systems)
         }

@@ -80,7 +80,8 @@ fn section(line: &TrendLine) -> Vec<Block<'static>> {
 
 fn chart(line: &TrendLine) -> SequenceChart<'_> {
     let changes = line.shifts.iter().flatten().map(|shift| shift.at).collect();
-    SequenceChart { points: &line.points, changes, note: note(line) }
+    let points = line.points.iter().map(Into::into).collect();
+    SequenceChart { points, changes, note: note(line) }
 }
 
 fn note(line: &TrendLine) -> String {
@@ -100,10 +101,12 @@ fn file(trend: &TrendResult<'_>, line: &TrendLine, number: u32) -> Option<ChartF
     let name = stem("trend", [Some(trend.test.to_owned()), Some(number.to_string())]);
     let mut notes = vec![rest.join("; "), changes(line).join("; ")];
     notes.retain(|note| !note.is_empty());
-    chart(line).file(name, format!("{}: {title}", trend.test), notes, |point| {
+    let value = |point: &ComparablePoint| {
         let [version, when, rqps, verdict, ..] = row(point);
         format!("{version}, {when}: {rqps} {verdict}")
-    })
+    };
+    let values: Vec<String> = line.points.iter().map(value).collect();
+    chart(line).file(name, format!("{}: {title}", trend.test), notes, &values)
 }
 
 const LEGEND: &str = "a change is called if noise alone would make such a difference anywhere in its line \

@@ -73,7 +73,10 @@ const RARE: [&str; 10] = [
 
 fn of_upgrades(option: Arg) -> Arg {
     match option.get_id().as_str() {
-        "terms" => option.default_value("shipped"),
+        "terms" => option
+            .default_value("shipped")
+            .help("Server settings: `lean` (equal), `published` or `shipped`")
+            .long_help(None),
         "budget_s" => option.default_value(BUDGET).help("Time limit of the study"),
         "workload" => {
             option.help("Use this workload file, such as one that `assay workload from` wrote")

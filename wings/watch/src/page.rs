@@ -4,10 +4,9 @@ use assay_bisect::page::{self, VersionStep};
 use assay_model::{Estimate, NamedVersion, SearchMeasure, Setup, counted};
 use assay_report::blocks::{
     Block, Column, Heading, Interval, NONE, Number, PageContent, PageDocument, Quotient, Row,
-    SequenceChart, Table, Wish, capital, confidence, of_versions, stem, versioned,
+    SequenceChart, SequencePoint, Table, Wish, capital, confidence, stem, versioned,
 };
 use assay_report::{ChartFile, Page};
-use assay_verdict::ComparablePoint;
 use serde::Serialize;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -118,11 +117,11 @@ impl PageContent for &WatchResult<'_> {
     fn charts(&self) -> Vec<ChartFile> {
         let files = self.lines.iter().filter_map(|line| {
             let name = [line.test.clone(), line.measure.word().to_owned()].map(Some);
-            let value =
-                |it: &ComparablePoint| format!("{}: {}", it.version, Quotient(Some(it.rqps)));
-            let points = points(self, line);
-            let chart = chart(line, &points);
-            chart.file(stem("watch", name), title(line), Vec::new(), value)
+            let chart = chart(self, line);
+            let values = chart.points.iter();
+            let values = values.map(|it| format!("{}: {}", it.version, Quotient(Some(it.rqps))));
+            let values: Vec<String> = values.collect();
+            chart.file(stem("watch", name), title(line), Vec::new(), &values)
         });
         files.collect()
     }
@@ -193,29 +192,24 @@ fn newest(watch: &WatchResult<'_>) -> Block<'static> {
 }
 
 fn curve(watch: &WatchResult<'_>, line: &WatchedLine) -> Vec<Block<'static>> {
-    let points = points(watch, line);
-    Block::section(title(line), chart(line, &points).inline().into_iter().collect())
+    Block::section(title(line), chart(watch, line).inline().into_iter().collect())
 }
 
-fn chart<'p>(line: &WatchedLine, points: &'p [ComparablePoint]) -> SequenceChart<'p> {
+fn chart<'w>(watch: &'w WatchResult<'_>, line: &WatchedLine) -> SequenceChart<'w> {
     let note = format!(
         "{} of the versions that were measured, in their order; the axis does not start at 0. Bars are 95% intervals. \
          A diamond marks the first measured version after a change.",
         capital(page::ratio_heading(line.measure))
     );
     let changes = (0..line.values.len()).filter(|number| is_change(line, *number)).collect();
-    SequenceChart { points, changes, note }
+    let values = line.values.iter().map(|it| (watch.name(it.version), it.ratio));
+    SequenceChart { points: values.map(SequencePoint::from).collect(), changes, note }
 }
 
 fn is_change(line: &WatchedLine, number: usize) -> bool {
     let version = line.values[number].version;
     let before = number.checked_sub(1).map_or(0, |before| line.values[before].version);
     line.changes.iter().any(|it| before < it.at && it.at <= version)
-}
-
-fn points(watch: &WatchResult<'_>, line: &WatchedLine) -> Vec<ComparablePoint> {
-    let values = line.values.iter().map(|it| (watch.name(it.version), it.ratio));
-    of_versions(values)
 }
 
 fn measured(measure: SearchMeasure) -> &'static str {

@@ -14,11 +14,12 @@ const WINGS: &[(&str, &[&str], usize)] = &[
         &["bisect", "bisects", "bisected", "bisecting", "bisection", "bisections"],
         11,
     ),
-    ("wings/claims", &["claim", "claims", "claimed"], 2),
+    ("wings/claims", &["claim", "claims", "claimed"], 7),
     ("wings/evidence", &["evidence"], 2),
     ("wings/farm", &["farm", "farms"], 2),
     ("wings/gate", &["gate", "gates"], 41),
     ("wings/import", &["import", "imports", "imported"], 10),
+    ("wings/posts", &["post", "posts"], 2),
     ("wings/repro", &["repro"], 1),
     ("wings/soak", &["soak", "soaks", "soaked", "soaking"], 2),
     ("wings/trend", &["trend", "trends"], 3),
@@ -34,6 +35,8 @@ const OTHER_MEANINGS: &[(&str, &[&str])] = &[
     ("wings/evidence", &["assay-verdict/"]),
     // A statement of SQL.
     ("wings/import", &["/sql/"]),
+    // A medium: a report within a post.
+    ("wings/posts", &["assay-report/"]),
     // Repeats of a run that get faster or slower.
     ("wings/trend", &["/reservations.rs"]),
     // A newer assay, and weak references.

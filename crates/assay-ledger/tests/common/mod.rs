@@ -119,13 +119,15 @@ fn spec() -> impl Strategy<Value = SystemSpec> {
         text().prop_map(Origin::Git)
     ];
     let engine = select(vec![Engine::InnoDb, Engine::RocksDb, Engine::Heap]);
-    (select(Product::ALL.to_vec()), origin, engine, vec((option_name(), option_value()), 0..3))
-        .prop_map(|(product, origin, engine, overrides)| SystemSpec {
-            product,
-            origin,
-            engine,
-            overrides,
-        })
+    let overrides = vec((option_name(), option_value()), 0..3);
+    (select(Product::ALL.to_vec()), origin, engine, overrides, any::<bool>()).prop_map(
+        |(product, origin, engine, overrides, has_lto)| {
+            let is_built = matches!(origin, Origin::Git(_));
+            let lto = (is_built && has_lto).then(|| (BuildFlag::Lto, "on".to_owned()));
+            let build = lto.into_iter().collect();
+            SystemSpec { product, origin, engine, overrides, build }
+        },
+    )
 }
 
 fn prefix() -> impl Strategy<Value = Prefix> {
@@ -236,8 +238,12 @@ fn study() -> impl Strategy<Value = Study> {
     let words = ("[0-9a-z][0-9A-Za-z._-]{0,12}", text(), preset, set);
     let times = (BLOCKS, 1..=*ROUNDS.end(), any::<u32>());
     let numbers = (moment(), any::<u64>(), 0.0..1.0_f64, 0.0..1e9_f64, times);
-    let experiment =
-        select(vec![Experiment::Interleaved, Experiment::Sequential, Experiment::Stepwise]);
+    let experiment = select(vec![
+        Experiment::Interleaved,
+        Experiment::Sequential,
+        Experiment::Stepwise,
+        Experiment::Consecutive,
+    ]);
     let statements = select(vec![StatementMode::Prepared, StatementMode::Text]);
     let form = (any::<bool>(), any::<bool>(), "[ -9<-~]{0,20}");
     let form = form.prop_map(|(auto_inc, create_secondary, create_table_options)| TableForm {
@@ -277,6 +283,7 @@ fn study() -> impl Strategy<Value = Study> {
                 cells,
                 setups,
                 experiment,
+                cpus: CpuLists { servers: (0..blocks % 3).collect(), clients: Vec::new() },
                 table_form,
                 statements,
                 terms,
@@ -383,6 +390,7 @@ fn host() -> impl Strategy<Value = Host> {
             realtime: [None, Some(RealtimeAccess::Permitted), Some(RealtimeAccess::Limit)]
                 [cpus as usize % 3],
             cpu_weight: cpus.is_multiple_of(5).then_some(cpus % 10_000),
+            server_nodes: if cpus.is_multiple_of(7) { vec![0, 1] } else { Vec::new() },
             doctor,
         },
     )
@@ -443,7 +451,7 @@ fn data_set() -> impl Strategy<Value = DataSet> {
 
 fn content(systems: usize) -> impl Strategy<Value = DataContent> {
     let start_from = select(vec![StartFrom::Fresh, StartFrom::Aged]);
-    (0..systems, data_set(), start_from, number(), text()).prop_map(
+    (0..systems, data_set(), start_from, number(), "(mysql:)?[0-9a-f]{16}").prop_map(
         |(system, data, start_from, rows, checksum)| DataContent {
             system,
             data,

@@ -9,7 +9,7 @@ pub(super) const FACTS: ProductFacts = ProductFacts {
     example: "11.8",
     says: Some("mariadb"),
     log_files: None,
-    words_since: (0, 0, 0),
+    words_since: (10, 0, 0),
     engine_elsewhere: None,
     servers: &["mariadbd", "mysqld"],
     client: "mariadb",

@@ -79,7 +79,7 @@ impl FileFault {
     }
 
     /// Names the candidate that `word` is most similar to; otherwise, gives the other hint.
-    pub(crate) fn hint_nearest<T: AsRef<str>>(
+    pub fn hint_nearest<T: AsRef<str>>(
         self,
         word: &str,
         candidates: impl IntoIterator<Item = T>,

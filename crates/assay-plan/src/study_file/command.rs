@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use super::options::{keys_of, option_of};
 use crate::request::{
-    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual, usual_threshold,
+    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual_of,
+    usual_threshold,
 };
 
 /// Options that come first in a command; the rest follow in the order of the study file.
@@ -33,7 +34,8 @@ pub(super) fn command(request: &Request) -> Option<String> {
     if has_comma || has_files || !request.systems.iter().all(is_typed) {
         return None;
     }
-    let unsaid = Request { threshold: Some(usual_threshold(request.count)), ..usual() };
+    let threshold = Some(usual_threshold(request.count));
+    let unsaid = Request { threshold, ..usual_of(request.preset) };
     let bench = request.insert_bench.as_ref();
     let mut said = changed(request, &unsaid);
     said.extend(changed(setup, &SetupRequest::default()));
@@ -118,7 +120,7 @@ fn typed_value(option: Option<&Arg>, key: &str, value: Value) -> Value {
 const ALWAYS: [&str; 3] = ["preset", "set", "seed"];
 
 pub(super) fn request_lines(request: &Request) -> String {
-    let usual = values_of(&usual());
+    let usual = values_of(&usual_of(request.preset));
     let mut values = values_of(request);
     values.retain(|value| ALWAYS.contains(&value.0) || !usual.contains(value));
     lines_of::<Request>(values)

@@ -11,7 +11,9 @@ use crate::document::{FileFault, FileResult, FileTable, FileValue, parse};
 use crate::error::PlanError;
 use crate::gate::check_scope;
 use crate::limits::CELLS;
-use crate::request::{GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest};
+use crate::request::{
+    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual_terms,
+};
 use crate::system_name::{check_option, parse_system, server_option};
 use crate::tests_glob::{bounded_patterns, select_of};
 
@@ -31,6 +33,9 @@ pub(super) fn request(text: &str) -> FileResult<Request> {
 
 pub(super) fn options(study: &FileTable<'_>) -> FileResult<Request> {
     let mut request: Request = read(study)?;
+    if study.get("terms").is_none() {
+        request.terms = usual_terms(request.preset).to_owned();
+    }
     refuse_two_suites(study, &request)?;
     request.oltp = options_of(study, request.suite, "oltp")?;
     request.tpcc = options_of(study, request.suite, "tpcc")?;
@@ -39,13 +44,15 @@ pub(super) fn options(study: &FileTable<'_>) -> FileResult<Request> {
     Ok(request)
 }
 
-const OF_INSERT_BENCH: [&str; 10] = [
+const OF_INSERT_BENCH: [&str; 12] = [
     "preset",
     "threshold",
     "seed",
     "config",
     "scale-memory",
     "config-options",
+    "server-cpus",
+    "client-cpus",
     "terms",
     "source",
     "offline",

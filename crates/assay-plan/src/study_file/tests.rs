@@ -161,6 +161,34 @@ fn the_preset_decides_what_is_left_out() {
 }
 
 #[test]
+fn preset_published_implies_the_published_terms_unless_others_are_named() {
+    let systems = "compare = [\"mysql@8.0\", \"mysql@9.7\"]";
+    let read =
+        |more: &str| read_study("", &format!("preset = \"published\"\n{more}\n{systems}")).unwrap();
+    let (implied, named) = (read(""), read("terms = \"lean\""));
+    assert_eq!((implied.terms.as_str(), named.terms.as_str()), ("published", "lean"));
+    for request in [implied, named] {
+        let written = write_study(&request);
+        assert_eq!(read_study("", &written), Ok(request), "{written}");
+    }
+}
+
+#[test]
+fn lists_of_cpus_are_those_of_taskset() {
+    let text = "compare = [\"mysql@8.0\", \"mysql@9.7\"]\nserver-cpus = \"1,0,2-11\"\n";
+    for (more, clients) in
+        [("", None), ("client-cpus = \"12-15\"\n[insert-bench]\n", Some("12-15"))]
+    {
+        let request = read_study("", &format!("{text}{more}")).unwrap();
+        assert_eq!(request.server_cpus.as_deref(), Some("0-11"));
+        assert_eq!(request.client_cpus.as_deref(), clients);
+        assert_eq!(read_study("", &write_study(&request)), Ok(request));
+    }
+    let message = shown(&text.replace("2-11", "11-2"));
+    assert!(message.contains("`1,0,11-2` is not a list of CPUs such as `0-11`"), "{message}");
+}
+
+#[test]
 fn counts_and_times_are_taken_as_on_the_command_line() {
     let text = r#"
         compare = ["mysql@8.0", "mysql@9.7"]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_model::{Hint as _, Origin, Prefix, Product, SystemSpec};
+use assay_model::{BuildFlag, Hint as _, Origin, Prefix, Product, SystemSpec};
 use assay_provision::{Cleaning, ProvisionError, ProvisionOptions, ProvisionProgress, Provisioner};
 use assay_testkit::eventually;
 use fs_err as fs;
@@ -98,6 +98,17 @@ impl Home {
 
     fn get(&self, name: &str) -> Result<Prefix, ProvisionError> {
         self.build(Product::Postgres, &format!("{}{name}", self.tree().display())).0
+    }
+
+    /// The newest commit, built with flags.
+    fn with_flags(
+        &self,
+        product: Product,
+        flags: &[(BuildFlag, &str)],
+    ) -> Result<Prefix, ProvisionError> {
+        let build = flags.iter().map(|(flag, value)| (*flag, (*value).to_owned())).collect();
+        let spec = SystemSpec { build, ..system(product, &self.tree().display().to_string()) };
+        self.provisioner(ProvisionOptions::default()).get(&spec, &mut |_| {})
     }
 
     fn builds(&self) -> usize {
@@ -248,6 +259,82 @@ fn cmake_builds_mysql() {
     let ProvisionError::Build { step, lines, .. } = &error else { panic!("{error}") };
     assert_eq!(*step, "configuring");
     assert!(lines.iter().any(|line| line.trim() == "Boost is missing"), "{lines:?}");
+}
+
+#[test]
+fn flags_of_a_system_reach_its_build_and_make_another_server() {
+    let home = Home::postgres();
+    let with = |flags: &[(BuildFlag, &str)]| home.with_flags(Product::Postgres, flags);
+    let plain = with(&[]).unwrap();
+    let asked = [(BuildFlag::Opt, "O3"), (BuildFlag::Asserts, "on"), (BuildFlag::Cxx, "gcc")];
+    let built = with(&asked).unwrap();
+    assert_ne!(built.path, plain.path);
+    let given = flags(&built);
+    assert!(given.contains("CFLAGS=-O2 -g -O3") && given.contains("--enable-cassert"), "{given}");
+    let is_compiler = |name: &str, program: &str| {
+        [format!("{name}={program} "), format!("{name}=ccache {program} ")]
+            .iter()
+            .any(|it| given.contains(it))
+    };
+    assert!(is_compiler("CC", "gcc") && is_compiler("CXX", "g++"), "{given}");
+    assert!(assay_provision::compiled(&built.build).starts_with("gcc "), "{built:?}");
+    // The default by another name.
+    assert_eq!(with(&[(BuildFlag::Lto, "off")]).unwrap().path, plain.path);
+    // The plain one may get another compiler from a fix.
+    assert_ne!(with(&[(BuildFlag::Cc, "cc")]).unwrap().path, plain.path);
+    assert_eq!(with(&asked).unwrap(), built);
+    let error = with(&[(BuildFlag::Std, "17")]).unwrap_err();
+    let message = "`build.std` has no effect on postgres 16.9, which configure builds";
+    assert_eq!(error.to_string(), message);
+    let error = with(&[(BuildFlag::Cxx, "no-such-compiler")]).unwrap_err();
+    assert_eq!(error.to_string(), "`no-such-compiler` is not installed");
+}
+
+#[test]
+fn a_flag_that_the_source_overrides_is_refused() {
+    let cmake = |more: &str| {
+        format!(
+            "cmake_minimum_required(VERSION 3.10)
+project(server C CXX)
+{more}
+add_executable(mysqld main.cc)
+install(TARGETS mysqld DESTINATION bin)
+install(DIRECTORY charsets DESTINATION share)
+"
+        )
+    };
+    let obedient = cmake("");
+    let home = Home::new(&[
+        ("CMakeLists.txt", obedient.as_str()),
+        ("MYSQL_VERSION", MYSQL_VERSION),
+        ("charsets/Index.xml", ""),
+        ("main.cc", "int main() { return 0; }\n"),
+    ]);
+    let with = |flags: &[(BuildFlag, &str)]| home.with_flags(Product::MySql, flags);
+    let prefix = with(&[(BuildFlag::Opt, "O3"), (BuildFlag::Std, "17")]).unwrap();
+    let notes = &prefix.build.notes;
+    assert!(notes[0].contains("-O3 ") && notes[0].contains("-std=gnu++17"), "{notes:?}");
+    let stubborn = cmake("set(CMAKE_CXX_FLAGS_RELWITHDEBINFO \"-O1 -g\")");
+    home.commit("v2", &[("CMakeLists.txt", stubborn.as_str())]);
+    let error = with(&[(BuildFlag::Opt, "O3")]).unwrap_err();
+    let message = error.to_string();
+    assert!(message.starts_with("`build.opt=O3` does not reach the compilers: "), "{message}");
+    assert!(message.ends_with(" gives them `-O1`"), "{message}");
+    assert!(error.hints()[0].contains("leave the flag out"));
+    let silent = cmake("set(CMAKE_EXPORT_COMPILE_COMMANDS OFF)");
+    home.commit("v3", &[("CMakeLists.txt", silent.as_str())]);
+    let message = with(&[(BuildFlag::Opt, "O3")]).unwrap_err().to_string();
+    assert!(message.starts_with("cmake lists no commands of compilers in `"), "{message}");
+}
+
+#[test]
+fn what_only_a_user_can_provide_is_the_hint() {
+    let boost = "message(FATAL_ERROR \"You can download it with -DDOWNLOAD_BOOST=1 -DWITH_BOOST=<directory>\")
+";
+    let home = Home::new(&[("CMakeLists.txt", boost), ("MYSQL_VERSION", MYSQL_VERSION)]);
+    let error = home.with_flags(Product::MySql, &[]).unwrap_err();
+    let hints = error.hints();
+    assert!(hints.len() == 1 && hints[0].contains("-DWITH_BOOST=DIRECTORY"), "{hints:?}");
 }
 
 /// Each file fails for a reason for which old sources do not build today.

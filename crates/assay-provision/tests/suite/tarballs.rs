@@ -121,6 +121,16 @@ impl Vendor {
     }
 }
 
+impl Drop for Vendor {
+    /// A plain user cannot remove the read-only trees of servers, which would fill the disk.
+    fn drop(&mut self) {
+        let prefixes = self.home.path().join("cache/prefixes");
+        if prefixes.is_dir() && !std::thread::panicking() {
+            make_writable(&prefixes);
+        }
+    }
+}
+
 fn provisioner(home: &Path) -> Provisioner {
     let provisioner = Provisioner::new(home.join("cache"), ProvisionOptions::default()).unwrap();
     provisioner.with_catalog(&home.join("catalog.toml")).unwrap()

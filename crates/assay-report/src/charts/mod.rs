@@ -1,5 +1,6 @@
 //! The charts of a report as standalone SVG, for posts.
 
+pub(crate) mod columns;
 pub(crate) mod curves;
 pub(crate) mod drawing;
 mod file;
@@ -7,7 +8,6 @@ pub(crate) mod flame;
 mod ibench;
 pub(crate) mod marks;
 mod matrix;
-pub(crate) mod published;
 pub(crate) mod scatter;
 mod sections;
 pub(crate) mod sequence;

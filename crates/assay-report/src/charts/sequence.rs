@@ -1,6 +1,6 @@
 //! The relative QPS of a test over studies, in their order.
 
-use assay_model::{Estimate, Verdict};
+use assay_model::Estimate;
 use assay_svg::{Anchor, Paper, SMALL, fitted, round_step};
 use assay_verdict::ComparablePoint;
 
@@ -29,32 +29,37 @@ const APART: f64 = 13.0;
 
 const ANGLE: f64 = -40.0;
 
-/// The values of versions, in order.
-pub fn of_versions<'a>(values: impl Iterator<Item = (&'a str, Estimate)>) -> Vec<ComparablePoint> {
-    let point = |(version, rqps): (&str, Estimate)| ComparablePoint {
-        study: String::new(),
-        started_ms: 0,
-        is_reported: true,
-        system: String::new(),
-        version: version.to_owned(),
-        rqps,
-        qps: None,
-        verdict: Verdict::Undecided,
-        is_disturbed: false,
-    };
-    values.map(point).collect()
+/// A value in a sequence of versions.
+pub struct SequencePoint<'a> {
+    pub version: &'a str,
+    pub rqps: Estimate,
+    /// Empty if it is not known.
+    when: String,
 }
 
-fn is_drawn(points: &[ComparablePoint]) -> bool {
+impl<'a> From<(&'a str, Estimate)> for SequencePoint<'a> {
+    fn from((version, rqps): (&'a str, Estimate)) -> Self {
+        Self { version, rqps, when: String::new() }
+    }
+}
+
+impl<'a> From<&'a ComparablePoint> for SequencePoint<'a> {
+    fn from(point: &'a ComparablePoint) -> Self {
+        let when = began(point.started_ms, point.is_reported);
+        Self { version: &point.version, rqps: point.rqps, when }
+    }
+}
+
+fn is_drawn(points: &[SequencePoint]) -> bool {
     points.len() > 1 && ends(points).is_some()
 }
 
-fn ends_of(point: &ComparablePoint) -> [f64; 2] {
+fn ends_of(point: &SequencePoint) -> [f64; 2] {
     let rqps = point.rqps;
     if rqps.has_interval() { [rqps.low, rqps.high] } else { [rqps.value; 2] }
 }
 
-fn ends(points: &[ComparablePoint]) -> Option<[f64; 2]> {
+fn ends(points: &[SequencePoint]) -> Option<[f64; 2]> {
     let least = points.iter().map(|it| ends_of(it)[0]).reduce(f64::min)?;
     let most = points.iter().map(|it| ends_of(it)[1]).reduce(f64::max)?;
     let room = ROOM * (most - least).max(0.01);
@@ -71,7 +76,7 @@ struct Axis {
 }
 
 impl Axis {
-    fn new(points: &[ComparablePoint], [least, most]: [f64; 2]) -> Self {
+    fn new(points: &[SequencePoint], [least, most]: [f64; 2]) -> Self {
         let lowest = points.iter().map(|it| it.rqps.value).fold(f64::INFINITY, f64::min);
         if lowest > 0.0 && most > FAR * lowest {
             let values: Vec<Estimate> = points.iter().map(|it| it.rqps).collect();
@@ -92,7 +97,7 @@ impl Axis {
 }
 
 pub struct SequenceChart<'a> {
-    pub points: &'a [ComparablePoint],
+    pub points: Vec<SequencePoint<'a>>,
     /// Numbers of the values that begin a new level.
     pub changes: Vec<usize>,
     pub note: String,
@@ -102,33 +107,32 @@ impl SequenceChart<'_> {
     /// `None` if there are too few values to draw.
     pub fn inline(&self) -> Option<Block<'static>> {
         let note = self.note.clone();
-        is_drawn(self.points).then(|| {
+        is_drawn(&self.points).then(|| {
             let mut paper = Paper::new(WIDTH);
-            draw(&mut paper, (0.0, 0.0), self.points, &self.changes);
+            draw(&mut paper, (0.0, 0.0), &self.points, &self.changes);
             Block::Drawing { class: "trend", svg: paper.inline(TALL, &note), note }
         })
     }
 
-    /// `notes` precede that of the chart; `value` describes a value.
+    /// `notes` precede that of the chart; `values` describe the points.
     pub fn file(
         &self,
         name: String,
         heading: String,
         mut notes: Vec<String>,
-        value: impl Fn(&ComparablePoint) -> String,
+        values: &[String],
     ) -> Option<ChartFile> {
         notes.push(self.note.clone());
-        let values: Vec<String> = self.points.iter().map(value).collect();
-        is_drawn(self.points).then(|| {
-            noted(name, heading, &notes, (WIDTH, TALL), &values, |paper, corner| {
-                draw(paper, corner, self.points, &self.changes);
+        is_drawn(&self.points).then(|| {
+            noted(name, heading, &notes, (WIDTH, TALL), values, |paper, corner| {
+                draw(paper, corner, &self.points, &self.changes);
             })
         })
     }
 }
 
 /// `left`, `top` is the corner of the line.
-fn draw(paper: &mut Paper, (left, top): (f64, f64), points: &[ComparablePoint], changes: &[usize]) {
+fn draw(paper: &mut Paper, (left, top): (f64, f64), points: &[SequencePoint], changes: &[usize]) {
     let Some(ends) = ends(points) else { return };
     let (left, right, top) = (left + LABELS, left + WIDTH, top + EDGE);
     let axis = Axis::new(points, ends);
@@ -143,8 +147,8 @@ fn draw(paper: &mut Paper, (left, top): (f64, f64), points: &[ComparablePoint], 
     for (number, point) in points.iter().enumerate() {
         let x = left + (number as f64 + 0.5) * step;
         let [low, high] = ends_of(point).map(y);
-        let when = began(point.started_ms, point.is_reported);
-        let title = format!("{} {when}: {}", point.version, Ratio(Some(point.rqps)).value());
+        let name = format!("{} {}", point.version, point.when);
+        let title = format!("{}: {}", name.trim_end(), Ratio(Some(point.rqps)).value());
         paper.with_title(&title, |paper| {
             if low > high {
                 paper.line("span", (x, low), (x, high));
@@ -159,7 +163,7 @@ fn draw(paper: &mut Paper, (left, top): (f64, f64), points: &[ComparablePoint], 
         });
         // A version measured repeatedly is named once.
         if point.version != named && x - last >= APART {
-            (named, last) = (&point.version, x);
+            (named, last) = (point.version, x);
             let at = (x + 3.0, top + HEIGHT + 12.0);
             // A name extends down and to the left, where room may be scarce.
             let room = (NAMES - 16.0) / ANGLE.to_radians().sin().abs();

@@ -16,9 +16,9 @@ use super::findings::{STATEMENT, statement};
 use super::value::JsonValue;
 use crate::section;
 use crate::sections::counts::{FunctionLine, lines};
+use crate::sections::doubts::why;
 use crate::sections::figure::{beyond_threshold, same_within};
 use crate::sections::study::JudgedStudy;
-use crate::sections::undecided::why;
 use crate::words::rfc3339;
 
 pub(super) const CLIENTS: &str = "number of clients";
@@ -74,7 +74,9 @@ pub(crate) const CELL_COLUMNS: &[FileField<CellJudgement>] = file_fields! { |stu
         below(|| all_described(PROFILE));
     "count", "", it.count.as_ref().map(|it| json(COUNT, study, it)), below(|| facts(COUNT));
     "", "", section::values(study.record, it), spread(section_facts);
-    "cpu_ratio", "server CPU per operation divided by that of the base, an interval",
+    "cpu_ratio",
+        "server CPU per operation divided by that of the base, an interval; of published results, the CPU of the \
+         machine",
         it.cpu_ratio, ends(21, "cpu_ratio");
     "cpu_verdict", "verdict on `cpu_ratio`; `slower` means more CPU time",
         it.cpu_verdict.map(Verdict::word), csv(22, "cpu_verdict");

@@ -3,7 +3,7 @@
 use super::cell::CELL_COLUMNS;
 use super::field::{FieldFacts, all_described, facts};
 use super::json::EVENTS;
-use super::sections::{CROSSOVERS, GROUPS, LINES, STEPS, TOTALS, TWIN};
+use super::sections::{CROSSOVERS, GROUP_PAIRS, GROUPS, LINES, STEPS, TOTALS, TWIN};
 
 /// Fields and their meanings. `[]` is each element of a list, `*` each key of a map. An interval has `value`, `low` and
 /// `high`, and is one row.
@@ -199,6 +199,7 @@ pub fn json_fields() -> String {
         ("", all_described(STUDY)),
         ("cells[].", facts(CELL_COLUMNS)),
         ("groups[].", facts(GROUPS)),
+        ("group_pairs[].", facts(GROUP_PAIRS)),
         ("", all_described(RANKING)),
         ("steps[].", facts(STEPS)),
         ("lines[].", facts(LINES)),

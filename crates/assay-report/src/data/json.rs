@@ -20,7 +20,7 @@ use crate::words::{rfc3339, source};
 const SCHEMA: u32 = 1;
 
 #[derive(Serialize)]
-struct Versioned<T> {
+struct VersionedDocument<T> {
     schema: u32,
     #[serde(flatten)]
     document: T,
@@ -40,6 +40,8 @@ struct StudyJson<'a> {
     audit: JsonValue,
     cells: JsonValue,
     groups: JsonValue,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    group_pairs: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ranking: Option<JsonValue>,
     steps: JsonValue,
@@ -217,6 +219,9 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         audit: audit_rows(&record.systems, &record.audit),
         cells: json_rows(CELL_COLUMNS, judged, &judgement.cells),
         groups: json_rows(sections::GROUPS, judged, &judgement.groups),
+        group_pairs: (judgement.group_pairs.iter())
+            .map(|pair| json(sections::GROUP_PAIRS, judged, pair))
+            .collect(),
         ranking: sections::ranking(judged),
         steps: json_rows(sections::STEPS, judged, &judgement.steps),
         lines: json_rows(sections::LINES, judged, &judgement.lines),
@@ -239,7 +244,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
 
 /// A document after the version of its shape.
 pub fn versioned(document: impl Serialize) -> String {
-    text(Versioned { schema: SCHEMA, document })
+    text(VersionedDocument { schema: SCHEMA, document })
 }
 
 /// Indented, with a final line feed. No character in it controls a terminal.

@@ -34,7 +34,17 @@ pub(super) const GROUPS: &[FileField<GroupSummary>] = file_fields! { |study, it:
         it.median_interval.map(|interval| interval.low);
     "median_high", "upper end", it.median_interval.map(|interval| interval.high);
     "why", "what the changes of its tests come from",
-        reasons::of_group(&study.judgement.cells, it);
+        reasons::of_group(&study.judgement.cells, it).filter(|_| it.than == study.base);
+};
+
+/// Pairs without the base.
+pub(super) const GROUP_PAIRS: &[FileField<GroupSummary>] = file_fields! { |study, it: GroupSummary|
+    "than",
+        "the system that the figures of this entry are relative to, in place of the base: the oldest version of \
+         another line, or its newest one for the newest of the base's line; `group_pairs` is present only with such \
+         pairs",
+        system_name(study.record, it.than);
+    "group", "", json(GROUPS, study, it), spread(|| all_described(&[("*", "as in `groups[]`")]));
 };
 
 /// Only for three or more systems. The overall ranking is null if no test has all of the ranked systems.

@@ -8,8 +8,8 @@ use assay_verdict::{CellJudgement, Judgement};
 use crate::data::cell::CELL_COLUMNS;
 use crate::data::field;
 use crate::data::value::JsonValue;
+use crate::sections::doubts::why;
 use crate::sections::study::JudgedStudy;
-use crate::sections::undecided::why;
 
 /// A format that another program reads.
 #[derive(Debug)]
@@ -160,7 +160,11 @@ impl<'a> FeedCell<'a> {
         let is_unknown = match figure.needs {
             // The verdict is also `failed` if the base failed.
             FeedNeed::Rate | FeedNeed::Mean => self.judged.failure.is_some(),
-            FeedNeed::Ratio => self.judged.verdict == Verdict::Failed,
+            FeedNeed::Ratio => {
+                // Feeds have the CPU of servers, but published results that of the machine.
+                let is_of_machine = figure.place == "cpu_ratio" && self.study.record.is_reported();
+                is_of_machine || self.judged.verdict == Verdict::Failed
+            }
             FeedNeed::Nothing => false,
         };
         if is_unknown {

@@ -140,6 +140,7 @@ fn block(to: &mut Markup, block: &Block<'_>, level: usize) {
         Block::Form(shown) => form(to, shown),
         Block::Section(shown) => section(to, shown, level),
         Block::Part(shown) => part(to, shown, level),
+        Block::Page(shown) => blocks(to, shown, level),
         Block::Fitted(choices) => blocks(to, &choices(0).unwrap_or_default(), level),
     }
 }

@@ -68,6 +68,7 @@ fn parts(block: &Block<'_>, level: usize) -> Vec<String> {
         Block::Drawing { .. } | Block::Figures(..) => Vec::new(),
         Block::Form(_) | Block::Break => Vec::new(),
         Block::Part(part) => blocks(&part.blocks, level),
+        Block::Page(shown) => blocks(shown, level),
         Block::Section(section) => self::section(section, level),
         Block::Fitted(choices) => blocks(&choices(0).unwrap_or_default(), level),
     }

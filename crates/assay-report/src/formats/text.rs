@@ -55,7 +55,7 @@ fn kind(block: &Block<'_>) -> Option<BlockKind> {
             Some(BlockKind::Words)
         }
         Block::Prose(..) | Block::Heading(..) | Block::Facts(_) => Some(BlockKind::Words),
-        Block::Code { .. } | Block::Command { .. } => Some(BlockKind::Words),
+        Block::Code { .. } | Block::Command { .. } | Block::Page(_) => Some(BlockKind::Words),
         Block::Table(table) if table.indent == Indent::Whole => Some(BlockKind::Words),
         Block::Table(_) | Block::Fitted(_) => Some(BlockKind::Table),
         Block::Section(_) | Block::Part(_) => Some(BlockKind::Section),
@@ -122,6 +122,7 @@ fn block_lines(block: &Block<'_>, width: usize, depth: usize) -> Vec<String> {
         Block::Section(section) => self::section(section, width, depth),
         Block::Fitted(choices) => fitted(choices.as_ref(), width, depth),
         Block::Part(part) => blocks(&part.blocks, width, depth),
+        Block::Page(shown) => blocks(shown, width, depth),
         Block::Images(_) | Block::Drawing { .. } | Block::Figures(..) => Vec::new(),
         Block::Form(_) | Block::Break => Vec::new(),
     }

@@ -7,9 +7,9 @@ use assay_model::Verdict;
 use assay_verdict::CellJudgement;
 
 use super::counts;
+use super::doubts::silence;
 use super::study::JudgedStudy;
 use super::to_do::ToDo;
-use super::undecided::silence;
 use crate::document::{Block, Fold, Wish, and_more};
 use crate::words::Symbol as _;
 

@@ -73,7 +73,7 @@ fn warnings(study: &JudgedStudy) -> Vec<String> {
     let first = missing.chain(reservations).chain(old);
     let mut warnings = answers::dump_of_base_warning(study);
     warnings.extend(to_do::warnings(study));
-    warnings.extend(first.chain(makers(study)));
+    warnings.extend(first.chain(makers(study)).chain(flags(study, true)));
     warnings.extend(answers::mix_warnings(study));
     warnings.extend(answers::dump_warnings(study));
     warnings.extend(data_differ(study));
@@ -169,6 +169,7 @@ fn notes(study: &JudgedStudy) -> Vec<String> {
     let unfelt = findings::unfelt(&study.record.audit);
     releases(study)
         .into_iter()
+        .chain(flags(study, false))
         .chain(unremovable)
         .chain(unfelt)
         .chain(answers::session_note(study.record))
@@ -291,6 +292,33 @@ fn releases(study: &JudgedStudy) -> Option<String> {
     (differ && is_one_maker(systems)).then(|| builds_differ(study, what))
 }
 
+/// Flags of builds from source that differ, between builds of one source or, `with_versions`, beside the sources.
+fn flags(study: &JudgedStudy, with_versions: bool) -> Option<String> {
+    let is_built = |system: &System| matches!(system.spec.origin, Origin::Git(_));
+    let systems = study.record.systems.iter().enumerate();
+    let built: Vec<(usize, &System)> =
+        systems.filter(|(_, it)| is_built(it) && !it.is_twin).collect();
+    let pairs = built.iter().flat_map(|(_, one)| built.iter().map(move |(_, other)| (one, other)));
+    let unlike: Vec<_> = pairs.filter(|(one, other)| one.spec.build != other.spec.build).collect();
+    let is_mixed = unlike.iter().any(|(one, other)| one.spec.origin != other.spec.origin);
+    if unlike.is_empty() || is_mixed != with_versions {
+        return None;
+    }
+    let each = built.iter().map(|(index, system)| {
+        let flags =
+            system.spec.build.iter().map(|(flag, value)| format!("{}={value}", flag.option()));
+        let flags: Vec<String> = flags.collect();
+        let flags = if flags.is_empty() { "none".to_owned() } else { flags.join(" ") };
+        format!("{}: {flags}", study.label(*index))
+    });
+    let what = match is_mixed {
+        true => "the sources differ too, so this compares neither of them alone",
+        false => "this compares builds of one source",
+    };
+    let each = each.collect::<Vec<_>>().join(", ");
+    Some(format!("the flags of the builds differ ({each}): {what}"))
+}
+
 fn is_one_maker(systems: &[System]) -> bool {
     systems.windows(2).all(|pair| matches!(pair, [one, next] if is_same_maker(one, next)))
 }
@@ -335,6 +363,7 @@ fn basis(study: &JudgedStudy) -> String {
             format!(" in {}{}", counted(blocks, "block"), of_servers(&record.systems))
         }
         Experiment::Sequential => ", one system after the other, each test once".to_owned(),
+        Experiment::Consecutive => ", one system after the other (ratios include drift)".to_owned(),
         Experiment::Stepwise => ", the systems in alternation, step by step".to_owned(),
         Experiment::Counted => return super::counts::basis(study),
     };

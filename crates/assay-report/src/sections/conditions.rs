@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use assay_model::{
     Artifact, AuditClass, DataContent, Experiment, Host, InstanceRecord, Origin, Priority,
     RealtimeAccess, Run, SHORTENED, Setup, StartFrom, StatementMode, Study, StudyEvent,
-    StudyRecord, System, counted, may_equal,
+    StudyRecord, System, counted, cpus_text, may_equal,
 };
 use assay_verdict::{NodeSummary, threshold};
 
@@ -145,6 +145,7 @@ fn facts(judged: &JudgedStudy) -> Vec<(&'static str, String)> {
         ("Data", measured(data(judged).join("; "))),
         ("Terms", study.terms.clone()),
         ("Placement", measured(placements(study))),
+        ("CPUs", cpus(record)),
         ("Priority", measured(priorities(record))),
         ("Seed", measured(study.seed.to_string())),
         ("Threshold", Some(share(threshold(study)))),
@@ -438,8 +439,9 @@ fn study_line(record: &StudyRecord) -> String {
     );
     parts.extend(study.terms.as_ref().map(|terms| format!("terms {terms}")));
     let started = rfc3339(study.started_ms);
+    parts.push(format!("placement {}", placements(study)));
+    parts.extend(cpus(record));
     parts.extend([
-        format!("placement {}", placements(study)),
         format!("priority {}", priorities(record)),
         format!("seed {}", study.seed),
         format!("threshold {}", share(threshold(study))),
@@ -542,6 +544,28 @@ fn placements(study: &Study) -> String {
     words.into_iter().collect::<Vec<_>>().join(" and ")
 }
 
+/// The CPUs that the user names, and the NUMA nodes of the servers' memory.
+fn cpus(record: &StudyRecord) -> Option<String> {
+    let words = record.study.cpus.in_words()?;
+    let nodes = match record.host().server_nodes.as_slice() {
+        [] => return Some(words),
+        [node] => format!("node {node}"),
+        nodes => format!("nodes {}", cpus_text(nodes)),
+    };
+    let but = match record.systems.iter().any(is_interleaved) {
+        true => ", but `innodb_numa_interleave` spreads buffer pools over all nodes",
+        false => "",
+    };
+    Some(format!("{words}, the servers' memory bound to NUMA {nodes}{but}"))
+}
+
+/// Whether the server spreads its buffer pool over all NUMA nodes, whatever its memory is bound to.
+fn is_interleaved(system: &System) -> bool {
+    let mut options = system.options.iter().map(|it| it.replace('-', "_").to_ascii_lowercase());
+    let last = options.rfind(|option| option.contains("innodb_numa_interleave"));
+    last.is_some_and(|option| !["=off", "=0", "=false"].iter().any(|end| option.ends_with(end)))
+}
+
 /// Priority of clients and servers, and how to permit the higher one if this user may not use it.
 fn priorities(record: &StudyRecord) -> String {
     let used: BTreeSet<Priority> = record.study.cells.iter().map(|cell| cell.priority).collect();
@@ -580,7 +604,8 @@ fn statements(study: &Study) -> Option<StatementMode> {
 
 /// Time as a share of the budget; empty if that is only an estimate.
 fn of_budget(record: &StudyRecord) -> String {
-    if matches!(record.study.experiment, Experiment::Stepwise | Experiment::Counted) {
+    let experiment = record.study.experiment;
+    if experiment.has_steps() || experiment == Experiment::Counted {
         return String::new();
     }
     let budget = duration(record.budget_s());
@@ -594,7 +619,7 @@ fn of_budget(record: &StudyRecord) -> String {
 /// The data, and whether it was the same on all systems.
 fn data(study: &JudgedStudy) -> Vec<String> {
     // The steps of the Insert Benchmark fill their tables themselves.
-    if study.record.study.experiment == Experiment::Stepwise {
+    if study.record.study.experiment.has_steps() {
         return Vec::new();
     }
     let content = &study.record.data;

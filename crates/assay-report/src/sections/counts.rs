@@ -11,7 +11,7 @@ use assay_verdict::{
 };
 
 use super::profiles::Calls;
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shades::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::charts::flame::{self, Cost, Side};
 use crate::document::{Block, Fold, Frame, Look, Section, Table, Wish};

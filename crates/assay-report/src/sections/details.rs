@@ -7,7 +7,7 @@ use assay_verdict::CellJudgement;
 
 use super::figure::{self, TestFigure, beyond_threshold, same_within};
 use super::study::{JudgedStudy, TestGroup, TestRow};
-use super::{account, profiles, trouble, undecided};
+use super::{account, doubts, profiles, trouble};
 use crate::charts::drawing::{self, Chart, Values};
 use crate::charts::marks::small;
 use crate::document::{
@@ -68,10 +68,10 @@ impl<'r> DetailsTable<'r> {
     }
 
     fn table(&self) -> Table {
-        let base = self.study.base_label();
+        let (base, owner) = (self.study.base_label(), self.study.cpu_owner());
         let note = format!(
             "Relative QPS (rQPS): QPS divided by that of {base}, with 95% interval. The band marks changes below the \
-             threshold, the line marks 1.00, and an arrow marks a value beyond the scale. CPU ×: server CPU per \
+             threshold, the line marks 1.00, and an arrow marks a value beyond the scale. CPU ×: {owner} CPU per \
              operation relative to {base}. Open a test for its other figures."
         );
         let class = if self.systems.len() < 2 { "tests one" } else { "tests" }.to_owned();
@@ -263,7 +263,7 @@ fn quotient(study: &JudgedStudy, row: &TestRow, figure: TestFigure) -> Option<f6
 fn notes(study: &JudgedStudy, cell: &CellJudgement) -> Vec<Text> {
     let (class, label) = (format!("v {}", cell.verdict.word()), study.label(cell.system));
     let mark = of_class(class, format!("{} {label}", cell.verdict.symbol()));
-    let why = undecided::why(study.record, cell).map(|why| why.into_owned());
+    let why = doubts::why(study.record, cell).map(|why| why.into_owned());
     let notes = why.into_iter().chain(trouble::of_cell(cell));
     notes.map(|note| Text::from_iter([mark.clone(), words(format!(" {note}"))])).collect()
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_model::{Estimate, counted};
 use assay_verdict::{GateCell, GateJudgement, GateVerdict, VerdictDoubt};
 
+use super::doubts::{TIMES_MAX, of_doubt, silence};
 use super::study::JudgedStudy;
-use super::undecided::{TIMES_MAX, of_doubt, silence};
 use crate::document::{Block, Column, Indent, Row, Table, Wish};
 use crate::number::{duration, share};
 use crate::ratio::change_with_bounds;

@@ -20,7 +20,6 @@ pub(crate) struct GroupRow<'a> {
     system_number: usize,
     pub(crate) system: &'a str,
     pub(crate) is_twin: bool,
-    /// Tests with a relative QPS: `5`, or `5 of 6` if one was not answered.
     pub(crate) n: String,
     /// Smallest, largest and mean relative QPS.
     extent: [String; 3],
@@ -51,10 +50,7 @@ pub(crate) fn rows<'a>(study: &'a JudgedStudy<'a>) -> Vec<GroupRow<'a>> {
         system_number: summary.system,
         system: study.label(summary.system),
         is_twin: study.is_twin(summary.system),
-        n: match summary.bounded {
-            0 => summary.n.to_string(),
-            bounded => format!("{} of {}", summary.n, summary.n + bounded),
-        },
+        n: tests(summary),
         extent: [summary.min, summary.max, summary.avg].map(short),
         stddev: summary.stddev.map_or_else(|| NONE.to_owned(), |it| format!("{it:.3}")),
         median: Ratio(Some(
@@ -64,6 +60,14 @@ pub(crate) fn rows<'a>(study: &'a JudgedStudy<'a>) -> Vec<GroupRow<'a>> {
         why: reasons::of_group(&study.judgement.cells, summary),
     };
     compared.map(row).collect()
+}
+
+/// Tests with a relative QPS: `5`, or `5 of 6` if one was not answered.
+pub(super) fn tests(summary: &GroupSummary) -> String {
+    match summary.bounded {
+        0 => summary.n.to_string(),
+        bounded => format!("{} of {}", summary.n, summary.n + bounded),
+    }
 }
 
 /// The published statistics of relative QPS by group. A narrow terminal has headings instead of a column of systems.

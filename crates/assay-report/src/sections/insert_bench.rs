@@ -3,7 +3,7 @@
 use assay_model::{CellId, RESPONSE_BOUNDS_US, SLA, Series, Statements, Verdict};
 use assay_verdict::{CellJudgement, StepSummary};
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shades::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::step_metrics;
 use super::study::JudgedStudy;
 use crate::charts::drawing::{self, Chart, Values};

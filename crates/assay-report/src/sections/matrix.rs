@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use assay_model::{CellId, Estimate, Verdict, versions};
 
-use super::shaded::Shade;
+use super::shades::Shade;
 use super::study::{JudgedStudy, TestGroup};
 use crate::charts::Place;
 use crate::document::{

@@ -3,7 +3,7 @@
 
 use assay_verdict::{CellJudgement, METRICS};
 
-use super::shaded::{ShadedRow, ShadedTable};
+use super::shades::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::NONE;
 use crate::ratio::{narrow, short};
@@ -68,9 +68,5 @@ fn quotient(value: f64, base: f64, decimals: usize) -> Option<f64> {
 }
 
 fn values(study: &JudgedStudy, cell: &CellJudgement) -> MetricValues {
-    let cpus = f64::from(study.record.host().cpus);
-    METRICS.map(|metric| match study.record.is_reported() {
-        true => cell.published(metric.name),
-        false => (metric.of)(cell.per_op.as_ref()?, cpus),
-    })
+    METRICS.map(|metric| metric.value(cell, study.record))
 }

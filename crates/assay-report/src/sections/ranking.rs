@@ -3,7 +3,7 @@
 use assay_model::{Verdict, counted};
 use assay_verdict::{RankedPair, Ranking};
 
-use super::shaded::{ShadedRow, ShadedTable};
+use super::shades::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::document::{Block, Fold, Wish};
 use crate::number::share;

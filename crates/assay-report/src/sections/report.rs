@@ -5,8 +5,8 @@ use assay_verdict::{BesideStudy, Judgement};
 
 use super::study::JudgedStudy;
 use super::{
-    afterwards, again, answer, causes, conditions, counts, gate, groups, insert_bench, matrix,
-    profiles, ranking, responses, startup, statements, steps, sweep, table, to_do, tpcc, undecided,
+    afterwards, again, answer, causes, conditions, counts, doubts, gate, groups, insert_bench,
+    matrix, profiles, ranking, responses, startup, statements, steps, sweep, table, to_do, tpcc,
     versions,
 };
 use crate::charts::{self, ChartFile};
@@ -29,7 +29,7 @@ const SECTIONS: &[(ShownIn, ReportSection)] = &[
     (ShownIn::All, startup::blocks),
     (ShownIn::All, answer::blocks),
     (ShownIn::All, causes::blocks),
-    (ShownIn::Full, undecided::blocks),
+    (ShownIn::Full, doubts::blocks),
     (ShownIn::All, to_do::outcomes),
     (ShownIn::All, to_do::findings),
     (ShownIn::All, ranking::blocks),
@@ -80,8 +80,8 @@ fn blocks<'r>(study: &'r JudgedStudy<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
 fn how_to_see_more(study: &JudgedStudy, _: &Wish<'_>) -> Vec<Block<'static>> {
     let id = &study.record.study.id;
     let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");
-    let longer = undecided::way_on(study.record);
-    let longer = longer.filter(|_| !undecided::lines(study).is_empty());
+    let longer = doubts::way_on(study.record);
+    let longer = longer.filter(|_| !doubts::lines(study).is_empty());
     vec![Block::Lines(longer.into_iter().chain([last]).collect())]
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_verdict::CellJudgement;
 
-use super::shaded::{ShadedRow, ShadedTable};
+use super::shades::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::document::{Block, Wish};
 use crate::number::{NONE, figure, thousands};

@@ -3,7 +3,7 @@
 use assay_model::{CellId, Test, UserStep, Verdict};
 use assay_verdict::{StatementChange, statement_changes};
 
-use super::shaded::{Shade, ShadedCell, ShadedRow, ShadedTable};
+use super::shades::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::document::{Block, Wish};
 use crate::number::{NONE, figure};

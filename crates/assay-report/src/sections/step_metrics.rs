@@ -2,7 +2,7 @@
 
 use assay_model::{CellId, Series, Slice};
 
-use super::shaded::{ShadedRow, ShadedTable};
+use super::shades::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure};
 

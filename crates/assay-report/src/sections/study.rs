@@ -214,6 +214,11 @@ impl<'a> JudgedStudy<'a> {
         !self.record.is_reported() || self.judgement.cells.iter().any(|cell| cell.blocks > 1)
     }
 
+    /// Whose CPU time the CPU ratio is about.
+    pub(crate) fn cpu_owner(&self) -> &'static str {
+        if self.record.is_reported() { "machine" } else { "server" }
+    }
+
     /// Nothing was timed; only instructions were counted.
     pub(crate) fn counts_only(&self) -> bool {
         self.record.counts_only()

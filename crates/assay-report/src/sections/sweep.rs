@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use assay_model::{CellId, DataSet, Estimate, Setup, Test, Verdict, counted};
 use assay_verdict::{ActiveSecond, CellJudgement, Crossover, active_seconds};
 
-use super::shaded::{ShadedRow, ShadedTable};
+use super::shades::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::charts::curves::{self, CurveCrossing, Sweep, SweptSystem, TestCurves};
 use crate::charts::drawing::{Chart, Values, chart};
@@ -19,13 +19,13 @@ use crate::words::{CROSSOVERS_LEGEND, capital};
 /// From this many client counts on, a terminal shows the tables too.
 const MANY: usize = 3;
 
-struct Swept {
+struct TestSweep {
     test: Test,
     data: DataSet,
     clients: Vec<u32>,
 }
 
-impl Swept {
+impl TestSweep {
     fn cell(&self, clients: u32) -> CellId {
         let DataSet { tables, rows } = self.data;
         CellId { test: self.test, setup: Setup { clients, tables, rows } }
@@ -42,7 +42,7 @@ pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>
     if wish.is_page() {
         return blocks;
     }
-    let all = swept(study);
+    let all = test_sweeps(study);
     for (quantity, shown) in tables(study, &all) {
         if wish.is_post() {
             let table = Block::Table(shown.table().untitled());
@@ -58,7 +58,7 @@ pub(super) fn page(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> 
     let Some(sweep) = sweep(study).filter(|_| wish.is_page()) else { return Vec::new() };
     let mut blocks = vec![Block::key(&sweep.systems)];
     blocks.extend(sweep.tests.iter().map(|test| Block::Section(section(study, test))));
-    let tables = tables(study, &swept(study));
+    let tables = tables(study, &test_sweeps(study));
     blocks.extend(tables.into_iter().map(|(_, shown)| Block::Table(shown.table())));
     Block::place("clients", "Clients", "By number of clients", blocks)
 }
@@ -83,7 +83,7 @@ fn section(study: &JudgedStudy, test: &TestCurves) -> Section<'static> {
 
 /// `None` if every test was measured with a single client count.
 pub(crate) fn sweep<'a>(study: &JudgedStudy<'a>) -> Option<Sweep<'a>> {
-    let all = swept(study);
+    let all = test_sweeps(study);
     let systems = (0..study.record.systems.len()).map(|system| study.label(system).to_owned());
     (!all.is_empty()).then(|| Sweep {
         systems: systems.collect(),
@@ -92,12 +92,12 @@ pub(crate) fn sweep<'a>(study: &JudgedStudy<'a>) -> Option<Sweep<'a>> {
 }
 
 /// Tests that were measured with several client counts.
-fn swept(study: &JudgedStudy) -> Vec<Swept> {
-    let mut all: Vec<Swept> = Vec::new();
+fn test_sweeps(study: &JudgedStudy) -> Vec<TestSweep> {
+    let mut all: Vec<TestSweep> = Vec::new();
     for CellId { test, setup } in study.record.study.cells.iter().map(|planned| planned.id) {
         match all.iter_mut().find(|it| it.test == test && it.data == setup.data()) {
             Some(known) => known.clients.push(setup.clients),
-            None => all.push(Swept { test, data: setup.data(), clients: vec![setup.clients] }),
+            None => all.push(TestSweep { test, data: setup.data(), clients: vec![setup.clients] }),
         }
     }
     all.iter_mut().for_each(|swept| swept.clients.sort_unstable());
@@ -178,7 +178,7 @@ fn ms(us: Option<f64>) -> String {
 }
 
 /// A table for each quantity: a row for each test and system, a column for each client count. None in a large study.
-fn tables(study: &JudgedStudy, all: &[Swept]) -> Vec<(&'static SweptQuantity, ShadedTable)> {
+fn tables(study: &JudgedStudy, all: &[TestSweep]) -> Vec<(&'static SweptQuantity, ShadedTable)> {
     let clients: BTreeSet<u32> = all.iter().flat_map(|swept| swept.clients.clone()).collect();
     let clients: Vec<u32> = clients.into_iter().collect();
     let quantities = QUANTITIES.iter().filter(|_| !all.is_empty() && !study.is_large());
@@ -188,7 +188,7 @@ fn tables(study: &JudgedStudy, all: &[Swept]) -> Vec<(&'static SweptQuantity, Sh
 fn table(
     study: &JudgedStudy,
     quantity: &SweptQuantity,
-    all: &[Swept],
+    all: &[TestSweep],
     clients: &[u32],
 ) -> ShadedTable {
     let several = all.iter().any(|swept| swept.data != all[0].data);
@@ -214,7 +214,7 @@ fn table(
     }
 }
 
-fn systems(study: &JudgedStudy, swept: &Swept) -> Vec<SweptSystem> {
+fn systems(study: &JudgedStudy, swept: &TestSweep) -> Vec<SweptSystem> {
     let swept_system = |system: usize| {
         let cells = || swept.clients.iter().map(move |it| study.cell(swept.cell(*it), system));
         SweptSystem {
@@ -236,7 +236,7 @@ fn systems(study: &JudgedStudy, swept: &Swept) -> Vec<SweptSystem> {
     systems.map(swept_system).collect()
 }
 
-fn crossings(study: &JudgedStudy, swept: &Swept) -> Vec<CurveCrossing> {
+fn crossings(study: &JudgedStudy, swept: &TestSweep) -> Vec<CurveCrossing> {
     let crossovers = study.judgement.crossovers.iter().filter(|it| {
         it.few.test == swept.test
             && it.few.setup.data() == swept.data
@@ -245,7 +245,7 @@ fn crossings(study: &JudgedStudy, swept: &Swept) -> Vec<CurveCrossing> {
     crossovers.map(|it| CurveCrossing { system: it.system, clients: it.clients }).collect()
 }
 
-fn test_curves<'a>(study: &JudgedStudy<'a>, swept: &Swept) -> TestCurves<'a> {
+fn test_curves<'a>(study: &JudgedStudy<'a>, swept: &TestSweep) -> TestCurves<'a> {
     let several = study.record.study.cells.iter().any(|it| it.id.setup.data() != swept.data);
     let counts: Vec<String> = swept.clients.iter().map(u32::to_string).collect();
     let by_clients = |title: &str, value: fn(&CellJudgement) -> Option<f64>| {

@@ -13,7 +13,7 @@ use crate::charts::Place;
 use crate::document::{Block, Column, Row, RowGroup, Table, Wish};
 use crate::number::{NONE, Rate, confidence, share, within};
 use crate::ratio::{Quotient, Ratio};
-use crate::words::{sentence, title};
+use crate::words::{capital, sentence, title};
 
 /// Figures that fit a narrow table, the most important first.
 const FIGURES: [TestFigure; 5] = [
@@ -44,8 +44,7 @@ const LEGEND_OF_MANY: &str = "rQPS: QPS divided by that of the base. ▲ faster,
     intervals.";
 
 const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95% interval. \
-    Same ±1%: a change by more than 1% is ruled out. \
-    Server CPU ratio: server CPU per operation divided by that of the base.";
+    Same ±1%: a change by more than 1% is ruled out.";
 
 enum Choice {
     /// Columns for each system, and tables for other figures below them.
@@ -118,12 +117,16 @@ impl<'r> TestTables<'r> {
             Table { columns, groups: groups.collect(), ..Table::default() }
         };
         let legend = match (is_matrix, matrix.has_intervals) {
-            (true, true) => LEGEND_OF_MANY,
-            (true, false) => "rQPS: QPS divided by that of the base, without intervals.",
-            (false, _) => LEGEND,
+            (true, true) => LEGEND_OF_MANY.to_owned(),
+            (true, false) => "rQPS: QPS divided by that of the base, without intervals.".to_owned(),
+            (false, _) => {
+                let owner = study.cpu_owner();
+                let ratio = format!("{owner} CPU per operation divided by that of the base.");
+                format!("{LEGEND} {} CPU ratio: {ratio}", capital(owner))
+            }
         };
         let certainty = figure::of_changes(study).map(|it| sentence(&it));
-        let legend = std::iter::once(legend.to_owned()).chain(certainty);
+        let legend = std::iter::once(legend).chain(certainty);
         vec![Block::Table(table), Block::Lines(vec![legend.collect::<Vec<_>>().join(" ")])]
     }
 
@@ -193,11 +196,11 @@ impl<'r> TestTables<'r> {
         let mut columns = vec![Column::words("test")];
         let (base, beside): (Vec<TestFigure>, _) =
             figures.iter().partition(|it| **it == TestFigure::Qps);
-        columns.extend(base.iter().map(|it| Column::numbers(heading(*it))));
+        columns.extend(base.iter().map(|it| Column::numbers(heading(study, *it))));
         let shown = study.compared[systems.clone()].iter().filter(|_| verdicts.is_some());
         let shown = shown.map(|system| Column::words(format!("{} rQPS", study.label(*system))));
         columns.extend(shown);
-        columns.extend(beside.iter().map(|it: &TestFigure| Column::numbers(heading(*it))));
+        columns.extend(beside.iter().map(|it: &TestFigure| Column::numbers(heading(study, *it))));
         let row = |test: &TestRow| {
             let others = &test.others[systems.clone()];
             let mut cells = vec![test.base.cell.test.name().to_owned()];
@@ -269,7 +272,7 @@ impl<'r> TestTables<'r> {
             }
         }
         let headings = |figures: &[TestFigure]| {
-            figures.iter().map(|figure| heading(*figure)).collect::<Vec<_>>().join(", ")
+            figures.iter().map(|it| heading(self.study, *it)).collect::<Vec<_>>().join(", ")
         };
         if !self.alike.is_empty() {
             let (least, alike) = (share(self.study.threshold()), headings(&self.alike));
@@ -354,7 +357,7 @@ fn post_columns(study: &JudgedStudy) -> Vec<Column> {
             Column::numbers(format!("{} rQPS [95%]", study.label(*system))),
             Column::words("verdict"),
             Column::numbers(format!("confidence > {}", share(study.threshold()))),
-            Column::numbers("server CPU ratio"),
+            Column::numbers(heading(study, TestFigure::CpuRatio)),
         ]);
     }
     columns
@@ -391,9 +394,10 @@ fn numbers_of_tables(systems: usize) -> Vec<usize> {
     tables.chain([systems]).collect()
 }
 
-fn heading(figure: TestFigure) -> &'static str {
+fn heading(study: &JudgedStudy, figure: TestFigure) -> &'static str {
     match figure {
         TestFigure::Qps => "base QPS",
+        TestFigure::CpuRatio if study.record.is_reported() => "machine CPU ratio",
         TestFigure::CpuRatio => "server CPU ratio",
         other => other.heading(),
     }

@@ -3,7 +3,7 @@
 use assay_model::counted;
 use assay_verdict::{CellJudgement, PerOp};
 
-use super::shaded::{ShadedRow, ShadedTable};
+use super::shades::{ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
 use crate::document::{Block, Wish};
 use crate::number::{NONE, figure, thousands};

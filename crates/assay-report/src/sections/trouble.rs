@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use assay_model::{EventKind, Experiment, Priority, RealtimeAccess, SliceOutcome, StudyRecord};
+use assay_model::{EventKind, Priority, RealtimeAccess, SliceOutcome, StudyRecord};
 use assay_verdict::{CellJudgement, Judgement, TroubleCounts};
 
 use crate::number::{share, thousands};
@@ -122,7 +122,7 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     let of =
         |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
     let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
-    let fate = if record.study.experiment == Experiment::Stepwise {
+    let fate = if record.study.experiment.has_steps() {
         "judged all the same, because a step takes minutes"
     } else if judgement.cells.iter().any(|cell| cell.is_disturbed) {
         "judged only where too few undisturbed slices remain"

@@ -3,7 +3,7 @@
 #[allow(dead_code, reason = "not every test has a browser")]
 pub(crate) mod browser;
 #[allow(dead_code, reason = "not every test looks at counts")]
-pub(crate) mod counted;
+pub(crate) mod count_study;
 #[allow(dead_code, reason = "not every test has steps")]
 pub(crate) mod ibench;
 #[allow(dead_code, reason = "not every test has a page of a wing")]
@@ -170,6 +170,7 @@ fn host() -> Host {
         counts_device: true,
         realtime: None,
         cpu_weight: None,
+        server_nodes: Vec::new(),
         doctor: None,
     }
 }

@@ -20,7 +20,8 @@ impl SequencePage {
 
     fn chart(&self) -> SequenceChart<'_> {
         let note = "Relative QPS in the order of the table. Bars are 95% intervals.".to_owned();
-        SequenceChart { points: &self.points, changes: vec![self.points.len() / 2], note }
+        let points = self.points.iter().map(Into::into).collect();
+        SequenceChart { points, changes: vec![self.points.len() / 2], note }
     }
 }
 
@@ -56,8 +57,10 @@ impl PageContent for &SequencePage {
     }
 
     fn charts(&self) -> Vec<ChartFile> {
-        let value = |it: &ComparablePoint| format!("{}: {}", it.version, Ratio(Some(it.rqps)));
-        let chart = self.chart().file(stem("sequence", [None]), TITLE.to_owned(), vec![], value);
+        let values = self.points.iter();
+        let values = values.map(|it| format!("{}: {}", it.version, Ratio(Some(it.rqps))));
+        let (name, values) = (stem("sequence", [None]), values.collect::<Vec<_>>());
+        let chart = self.chart().file(name, TITLE.to_owned(), vec![], &values);
         chart.into_iter().collect()
     }
 }

@@ -11,7 +11,7 @@ use assay_verdict::{CellJudgement, comparable, judge};
 use serde_json::{Value, json};
 
 use crate::common::browser::{Browser, Window};
-use crate::common::counted::{changed, counted};
+use crate::common::count_study::{changed, counted};
 use crate::common::sequence::SequencePage;
 use crate::common::studies::{FOUR, ONE, failed, study, with_setups};
 use crate::common::{self, event_of, record, suspicious};

@@ -5,7 +5,7 @@ use assay_report::{Format, TextOptions, answer, render, stacks};
 use assay_verdict::judge;
 use serde_json::{Value, json};
 
-use crate::common::counted::{changed, count, counted};
+use crate::common::count_study::{changed, count, counted};
 
 const OPTIONS: TextOptions = TextOptions { width: 120, color: false, verbose: true };
 

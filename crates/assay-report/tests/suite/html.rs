@@ -1,6 +1,6 @@
 //! Properties of every page: it is one whole file, loads nothing from outside, and no text becomes markup.
 
-use assay_model::{Estimate, Setup, StudyRecord, TestSet};
+use assay_model::{Artifact, Estimate, ReportedServer, Setup, StudyRecord, TestSet};
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{Judgement, judge};
 
@@ -276,6 +276,21 @@ fn unknown_values_are_not_shown_as_numbers() {
 #[test]
 fn what_a_small_study_says() {
     insta::assert_snapshot!(text(&page(&record(&["11.8"]))));
+}
+
+#[test]
+fn published_results_have_the_cpu_of_the_machine() {
+    let mut record = record(&["11.8"]);
+    assert!(text(&page(&record)).contains("CPU ×: server CPU per operation"));
+    for system in &mut record.systems {
+        system.artifact = Artifact::Reported(ReportedServer {
+            reported_in: "a post".to_owned(),
+            product: None,
+            version: "11.8".to_owned(),
+            notes: Vec::new(),
+        });
+    }
+    assert!(text(&page(&record)).contains("CPU ×: machine CPU per operation"));
 }
 
 #[test]

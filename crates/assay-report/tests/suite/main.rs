@@ -9,7 +9,7 @@ mod changes;
 mod charts;
 #[path = "../common/mod.rs"]
 mod common;
-mod counted;
+mod count_only;
 mod counts;
 mod feeds;
 mod findings;
@@ -21,6 +21,7 @@ mod json_fields;
 mod machine_facts;
 mod nodes;
 mod profiles;
+mod published_style;
 mod ranking;
 mod reading;
 mod render;

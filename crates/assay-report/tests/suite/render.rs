@@ -1,7 +1,8 @@
 //! The output for people and scripts, for a small study.
 
 use assay_model::{
-    Priority, RealtimeAccess, SliceOutcome, StudyRecord, TestSet, Trouble, printable,
+    BuildFlag, CpuLists, Origin, Priority, RealtimeAccess, SliceOutcome, StudyRecord, TestSet,
+    Trouble, printable,
 };
 use assay_report::{Format, TextOptions, render};
 use assay_verdict::{LATENCIES, PER_OP, judge};
@@ -204,6 +205,21 @@ fn a_single_pair_is_marked_as_having_no_interval() {
 }
 
 #[test]
+fn named_cpus_and_nodes_are_conditions() {
+    let mut study = record(&["11.8"]);
+    study.study.cpus = CpuLists { servers: (0..12).collect(), clients: vec![11, 12] };
+    study.runs[0].host.server_nodes = vec![0];
+    study.systems[0].options.push("--loose-innodb-numa-interleave=off".to_owned());
+    let expected = "servers on CPUs 0-11, clients on CPUs 11-12, both on CPU 11, the servers' memory bound to NUMA \
+                    node 0";
+    for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
+        let text = in_format(&study, format).replace("&#39;", "'").replace("&#x27;", "'");
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(expected), "{format:?}: {text}");
+    }
+}
+
+#[test]
 fn a_twin_is_a_line() {
     let mut study = record(&["11.8", "10.11"]);
     let name = "mariadb@10.11 (twin)";
@@ -272,6 +288,22 @@ fn builds_of_several_makers_are_a_warning_and_releases_of_one_a_note() {
     let text = in_format(&study, Format::TEXT);
     assert!(text.contains("warning: the builds differ"), "{text}");
     assert!(!text.contains("note: the builds differ"), "{text}");
+}
+
+#[test]
+fn flags_of_builds_are_a_note_and_beside_other_sources_a_warning() {
+    let mut study = record(&["11.8"]);
+    for system in &mut study.systems {
+        system.spec.origin = Origin::Git("../x#v1".to_owned());
+    }
+    assert!(!in_format(&study, Format::TEXT).contains("flags of the builds"));
+    study.systems[1].spec.build.insert(BuildFlag::Cxx, "clang".to_owned());
+    let text = in_format(&study, Format::TEXT);
+    assert!(text.contains("note: the flags of the builds differ"), "{text}");
+    assert!(text.contains("build.cxx=clang"), "{text}");
+    study.systems[1].spec.origin = Origin::Git("../x#v2".to_owned());
+    let text = in_format(&study, Format::TEXT);
+    assert!(text.contains("warning: the flags of the builds differ"), "{text}");
 }
 
 #[test]

@@ -249,7 +249,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         let left_s = (budget_s - self.recorder.used_s()).max(0.0);
         let time = match self.recorder.study().experiment {
             // Its budget is an estimate.
-            Experiment::Stepwise | Experiment::Counted => String::new(),
+            Experiment::Stepwise | Experiment::Consecutive | Experiment::Counted => String::new(),
             Experiment::Interleaved | Experiment::Sequential => {
                 format!(", {} of the budget left", minutes(left_s))
             }
@@ -325,7 +325,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         self.env.progress.measuring(&StudyProgress {
             used_s: self.recorder.used_s(),
             budget_s: self.recorder.record().budget_s(),
-            is_estimate: self.recorder.study().experiment == Experiment::Stepwise,
+            is_estimate: self.recorder.study().experiment.has_steps(),
             what,
             so_far: &self.tally,
         });

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result};
-use assay_model::{Class, Counting, PlannedCell, Priority, Slice};
+use assay_model::{Class, Counting, PlannedCell, Priority, Slice, SliceOutcome};
 use assay_plan::round_order;
 use assay_study::{Outcome, TurnTrace, mean_rate};
 use assay_verdict::{SHORT_LIVED_NS, SliceSample, waits_for_turns};
@@ -474,7 +474,7 @@ impl StudyExecutor<'_, '_> {
         let interrupt = &self.env.interrupt;
         let seconds = f64::from(planned.slice_ms) / 1000.0;
         let slice = interrupt.finish(seconds, || match self.connect_noting(system, &planned) {
-            Ok(mut clients) => self.measured_once(&planned, slot, &mut clients),
+            Ok(clients) => self.checked_once(&planned, slot, clients),
             Err(error) => failed_slice(planned.id, slot, self.why(&error)),
         })?;
         self.remove_binary_logs(system);
@@ -483,6 +483,17 @@ impl StudyExecutor<'_, '_> {
             self.record(slice)?;
         }
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
+    }
+
+    /// A slice of a system whose tables do not meet their conditions afterwards has failed.
+    fn checked_once(&mut self, cell: &PlannedCell, slot: SliceSlot, mut clients: Clients) -> Slice {
+        let slice = self.measured_once(cell, slot, &mut clients);
+        drop(clients);
+        let is_done = matches!(slice.outcome, SliceOutcome::Good | SliceOutcome::Troubled);
+        match if is_done { self.consistent(slot.system) } else { Ok(()) } {
+            Ok(()) => slice,
+            Err(error) => failed_slice(cell.id, slot, self.why(&error)),
+        }
     }
 
     fn measured_once(&self, cell: &PlannedCell, slot: SliceSlot, clients: &mut Clients) -> Slice {

@@ -39,7 +39,7 @@ use crate::progress::seconds;
 use crate::scheduler;
 use crate::study_records;
 use crate::systems::{
-    Environment, GatheredSystems, LocalSite, MissingSystem, Participant, StartFailure,
+    Environment, GatheredSystems, LocalSite, MissingSystem, Participant, StartFailure, check_cpus,
     check_options, gathered, leave_refused_out, leave_root_for, load_beforehand, machine_facts,
     refuse_foreign_tables, still_to_age_s,
 };
@@ -81,7 +81,7 @@ pub fn run(plan: StudyPlan, env: &Environment, ledger: &mut Ledger) -> Result<St
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let weight = cpu_weight(&plan.study).map_err(unnamed)?;
-    let host = host(doctor, weight.as_ref(), env).map_err(unnamed)?;
+    let host = host(&plan.study, doctor, weight.as_ref(), env).map_err(unnamed)?;
     let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), plan.scaled, &participants);
     let (mut recorder, claim) = begun.map_err(unnamed)?;
     for MissingSystem { name, error } in missing {
@@ -113,7 +113,7 @@ pub fn resume(
     let request =
         request.with_context(|| study_records::cannot_read(ledger, id)).map_err(unnamed)?;
     let weight = cpu_weight(&record.study).map_err(unnamed)?;
-    let here = host(None, weight.as_ref(), env).map_err(unnamed)?;
+    let here = host(&record.study, None, weight.as_ref(), env).map_err(unnamed)?;
     let changes = machine::changes(&record, &here).map_err(|error| unnamed(error.into()))?;
     resumable::check_time(&record, more_s).map_err(|error| unnamed(error.into()))?;
     resumable::check_priority(&record, &here).map_err(|error| unnamed(error.into()))?;
@@ -135,9 +135,10 @@ fn tests_of(study: &Study) -> impl Iterator<Item = Test> {
     study.cells.iter().map(|cell| cell.id.test)
 }
 
-/// Reads the clients' files, and checks that they are those that the study was planned with. Nothing was fetched or
-/// started yet.
+/// Checks the CPUs that the study names. Reads the clients' files, and checks that they are those that the study was
+/// planned with. Nothing was fetched or started yet.
 fn check_files(study: &Study) -> Result<()> {
+    check_cpus(study)?;
     read_captured(tests_of(study))?;
     check_scripts(tests_of(study))
 }
@@ -188,7 +189,7 @@ fn beforehand(
     study: &Study,
     env: &Environment,
 ) -> Result<Vec<fs_err::File>> {
-    let local = LocalSite::new(env)?;
+    let local = LocalSite::for_study(env, study)?;
     local.collect_garbage()?;
     leave_root_for(participants, &local)?;
     let began = Instant::now();
@@ -256,13 +257,16 @@ pub fn give_way() -> bool {
 }
 
 fn host(
+    study: &Study,
     doctor: Option<Examination>,
     weight: Option<&CpuWeight>,
     env: &Environment,
 ) -> Result<Host> {
     let realtime = Some(scheduler::realtime_access());
     let cpu_weight = weight.map(CpuWeight::value);
-    Ok(Host { doctor, realtime, cpu_weight, ..assay_probe::host(&env.cache_dir)? })
+    let server_nodes = assay_probe::memory_nodes(&study.cpus.servers);
+    let host = assay_probe::host(&env.cache_dir)?;
+    Ok(Host { doctor, realtime, cpu_weight, server_nodes, ..host })
 }
 
 /// A higher CPU weight for a study of which a part is measured at normal priority, unless the user asked for that.
@@ -321,7 +325,7 @@ fn measure(
     recorder: &mut Recorder,
     weight: Option<CpuWeight>,
 ) -> Result<()> {
-    let local = LocalSite::new(env)?;
+    let local = LocalSite::for_study(env, recorder.study())?;
     local.collect_garbage()?;
     leave_root_for(participants, &local)?;
     let aging_s = still_to_age_s(participants, recorder.study(), &local, env)?;

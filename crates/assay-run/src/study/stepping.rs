@@ -99,6 +99,7 @@ impl StudyExecutor<'_, '_> {
         })?;
         server.place(CpuPlacement::Free, &[], &[])?;
         let client_tids = session.client_tids();
+        self.local.confine_clients(&client_tids)?;
         let monitor = at_priority(planned, server, &client_tids, self.local)?;
         let config = ProbeConfig { client_tids, server: probed };
         let mut probe = UsageProbe::new(config)?;

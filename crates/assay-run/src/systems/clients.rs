@@ -176,6 +176,7 @@ pub fn connect_clients(
     let cpus = local.cpus_of(cell);
     let options = ConnectOptions { timeout: event_limit(study), ..server.connect_options() };
     let session = ClientSession::open(&options, &work, cpus)?;
+    local.confine_clients(&session.client_tids())?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
     let probed_server = server.probed(&session.connection_ids(), round_trips)?;

@@ -4,12 +4,16 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
-use assay_model::{CpuPlacement, PlannedCell, Priority};
+use anyhow::{Context as _, Result, bail, ensure};
+use assay_model::{CpuLists, CpuPlacement, PlannedCell, Priority, Study, cpus_in_words, cpus_text};
 use assay_plan::MachineFacts;
-use assay_servers::{Site, Supervisor, UNFINISHED};
+use assay_probe::memory_nodes;
+use assay_servers::{ServerBinding, Site, Supervisor, UNFINISHED};
 use assay_wire::Stop;
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_setaffinity};
 
+use crate::advice::HintedError;
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::{paths, scheduler};
@@ -53,10 +57,39 @@ pub fn machine_facts(data: &Path) -> Result<MachineFacts> {
     })
 }
 
+/// Refuses CPUs that this process may not use.
+pub fn check_cpus(study: &Study) -> Result<()> {
+    let allowed: Vec<u32> =
+        assay_probe::cpus_allowed()?.into_iter().map(|cpu| cpu as u32).collect();
+    refuse_other_cpus(&study.cpus, &allowed)
+}
+
+fn refuse_other_cpus(lists: &CpuLists, allowed: &[u32]) -> Result<()> {
+    for (option, cpus) in [("--server-cpus", &lists.servers), ("--client-cpus", &lists.clients)] {
+        let others: Vec<u32> = cpus.iter().copied().filter(|cpu| !allowed.contains(cpu)).collect();
+        if !others.is_empty() {
+            bail!(HintedError::new(
+                format!(
+                    "assay may not use {}, which `{option} {}` names",
+                    cpus_in_words(&others),
+                    cpus_text(cpus)
+                ),
+                format!(
+                    "it may use {}; a control group or `taskset` can exclude CPUs that the machine has",
+                    cpus_in_words(allowed)
+                )
+            ));
+        }
+    }
+    Ok(())
+}
+
 pub struct LocalSite {
     pub site: Site,
     /// CPUs of clients and servers. A client and a server that share one use the first.
     cpus: Vec<usize>,
+    /// CPUs of clients if the user names them.
+    client_cpus: Vec<u32>,
     templates: PathBuf,
 }
 
@@ -67,7 +100,38 @@ impl LocalSite {
         let site = Self::site(env.cache_dir.join("instances"), env.interrupt.stop());
         let cpus = assay_probe::cpus_by_core()?;
         ensure!(!cpus.is_empty(), "no CPU is allowed");
-        Ok(Self { site, cpus, templates: env.cache_dir.join(TEMPLATES) })
+        let templates = env.cache_dir.join(TEMPLATES);
+        Ok(Self { site, cpus, client_cpus: Vec::new(), templates })
+    }
+
+    /// With the CPUs that the study names, which were [checked](check_cpus).
+    pub fn for_study(env: &Environment, study: &Study) -> Result<Self> {
+        let mut local = Self::new(env)?;
+        let CpuLists { servers, clients } = study.cpus.clone();
+        local.site.binding = ServerBinding { nodes: memory_nodes(&servers), cpus: servers };
+        local.client_cpus = clients;
+        if let Some(used) = study.cpus.used() {
+            let is_used = |cpu: &usize| used.iter().any(|it| *it as usize == *cpu);
+            let (used, others): (Vec<_>, Vec<_>) = local.cpus.into_iter().partition(is_used);
+            // The last one is for other processes.
+            local.cpus = used.into_iter().chain(others.first().copied()).collect();
+        }
+        Ok(local)
+    }
+
+    /// Confines threads of clients to the CPUs that the study names for them.
+    pub fn confine_clients(&self, tids: &[i32]) -> Result<()> {
+        if self.client_cpus.is_empty() {
+            return Ok(());
+        }
+        let mut cpus = CpuSet::new();
+        self.client_cpus.iter().for_each(|cpu| cpus.set(*cpu as usize));
+        for tid in tids {
+            sched_setaffinity(Pid::from_raw(*tid), &cpus).with_context(|| {
+                format!("cannot confine clients to {}", cpus_in_words(&self.client_cpus))
+            })?;
+        }
+        Ok(())
     }
 
     /// CPUs to which the clients of a cell and the threads that serve them are confined in turn. If empty, they run
@@ -92,7 +156,8 @@ impl LocalSite {
         let args = vec![OsString::from("supervise")];
         let runtime_dir = runtime_dir(std::env::var_os("XDG_RUNTIME_DIR"));
         let run_root = assay_servers::run_root(runtime_dir.as_deref());
-        Site { supervisor: Supervisor { program, args }, run_root, data_root, stop }
+        let (supervisor, binding) = (Supervisor { program, args }, ServerBinding::default());
+        Site { supervisor, run_root, data_root, binding, stop }
     }
 
     /// Removes leftovers of assays that were killed together with their supervisors, or that lost power: everything
@@ -124,6 +189,16 @@ fn runtime_dir(named: Option<OsString>) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cpus_that_cannot_be_used_are_named() {
+        let lists = |clients| CpuLists { servers: vec![0, 1], clients };
+        assert!(refuse_other_cpus(&lists(vec![2]), &[0, 1, 2]).is_ok());
+        assert!(refuse_other_cpus(&CpuLists::default(), &[0]).is_ok());
+        let error = refuse_other_cpus(&lists(vec![1, 2, 3]), &[0, 1]).unwrap_err();
+        let message = "assay may not use CPUs 2-3, which `--client-cpus 1-3` names";
+        assert_eq!(error.to_string(), message);
+    }
 
     #[test]
     fn a_missing_runtime_directory_is_not_used() {

@@ -28,6 +28,7 @@ pub fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Au
             (_, facts) => settings.extend(facts?),
         }
     }
+    settings.extend(assay_servers::flag_facts(&system.spec));
     let syntax = system.spec.product.dialect();
     let PrepareRefusals { statements, failing } = unprepared(server, system, asked)?;
     // Statements that begin and end transactions have no plan.

@@ -26,7 +26,7 @@ pub use self::clients::{
     failed_slice, share_out, silence, silent_slice, unmeasured,
 };
 pub use self::environment::{
-    Environment, LocalSite, environment, machine_facts, on_disk, sandbox_site,
+    Environment, LocalSite, check_cpus, environment, machine_facts, on_disk, sandbox_site,
 };
 pub use self::fetching::{HeldValgrind, fetch_all, fetch_one, fetch_valgrind, provisioner};
 pub use self::from_file::{AcceptedConfig, leave_refused_out, taken};

@@ -59,7 +59,10 @@ pub fn sizes(study: &Study, cpus: u32) -> ServerSizes {
         log_mb: assay_plan::log_mb(study),
         // Rounded up, so that data loaded for one client count can be used with another.
         connections: (clients + CONNECTIONS_SPARE).next_multiple_of(CONNECTIONS_STEP),
-        purge_threads: ServerSizes::purge_threads_of(cpus),
+        purge_threads: ServerSizes::purge_threads_of(match study.cpus.servers.len() {
+            0 => cpus,
+            named => named as u32,
+        }),
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use assay_model::AuditClass::{self, Expected, Harmless, Suspicious};
-use assay_model::{AuditFinding, Origin, may_equal};
+use assay_model::{AuditFinding, BuildFlag, Origin, SystemSpec, may_equal};
 
 use self::Meaning::{Nothing, OfBuilder, OfRelease, Wrong};
 use crate::audit::facts::{AuditedSystem, JIT, differ, differ_within_series, finding};
@@ -14,13 +14,20 @@ const SOURCE: &str = "build.source";
 /// The commit of the source, which cannot be compared between sources.
 const CHANNEL: &str = "build.channel";
 
+const COMPILER: &str = "build.compiler";
+
+/// What a system asks of the compilers by the flags of its build.
+pub(crate) const FLAGS: &str = "build.flags";
+
+const ASKED: &str = "requested by the flags of the builds, which are of one source";
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// Wrong in any comparison.
     Wrong,
     /// A property of the builder. Between versions, it is part of the comparison if no builder has built all of them.
     OfBuilder,
-    /// A property of the release, if the builder is the same; otherwise a property of the builder.
+    /// A property of the release, if one distribution or vendor built all; otherwise a property of the builder.
     OfRelease,
     Nothing,
 }
@@ -32,10 +39,11 @@ const RULES: &[(&str, Meaning, &str)] = &[
         "different builders use different compilers and flags, so this does not compare versions alone",
     ),
     (CHANNEL, Nothing, "the same builder, but another release with its own compiler and libraries"),
-    ("build.compiler", OfRelease, "a different compiler generates different code"),
+    (COMPILER, OfRelease, "a different compiler generates different code"),
     ("build.linker", OfRelease, "code is laid out differently"),
     ("build.pie", OfBuilder, "position-independent code costs some CPU in every function"),
     ("build.lto", OfBuilder, "link-time optimisation saves calls across files"),
+    (FLAGS, OfBuilder, "other flags make compilers generate other code"),
     ("build.hardening", OfBuilder, "stack, pointer and buffer checks cost CPU"),
     (
         "build.allocator",
@@ -71,27 +79,54 @@ pub(super) fn compare(systems: &[AuditedSystem]) -> Vec<AuditFinding> {
         if *name == CHANNEL && !is_one_source {
             return None;
         }
+        // A missing fact does not mean another build.
+        if !differ(found.iter().flatten()) {
+            return None;
+        }
+        if *meaning != Nothing && is_asked(systems, name, &found) {
+            let asked = finding(name, found, Expected, ASKED);
+            return Some(AuditFinding { is_asked: true, ..asked });
+        }
         let class = match meaning {
             Meaning::Nothing => Harmless,
-            Meaning::OfRelease if is_one_source => Harmless,
+            Meaning::OfRelease if is_one_source && !systems.iter().any(is_own) => Harmless,
             Meaning::Wrong => Suspicious,
             Meaning::OfBuilder | Meaning::OfRelease => class(systems, &found),
         };
-        // A missing fact does not mean another build.
-        differ(found.iter().flatten()).then(|| finding(name, found, class, why))
+        Some(finding(name, found, class, why))
     };
     RULES.iter().filter_map(finding).collect()
+}
+
+/// Whether the flags of the builds explain all differences between values.
+fn is_asked(systems: &[AuditedSystem], name: &str, values: &[Option<String>]) -> bool {
+    let known = || systems.iter().zip(values).filter(|(_, value)| value.is_some());
+    known().all(|(one, value)| {
+        known().all(|(other, it)| value == it || explains(name, one.spec, other.spec))
+    })
+}
+
+/// Whether two systems are builds of one source with different flags. A compiler that neither of them names is that of
+/// a fix.
+fn explains(name: &str, one: &SystemSpec, other: &SystemSpec) -> bool {
+    let is_same = |flag: &BuildFlag| one.build.get(flag) == other.build.get(flag);
+    (&one.origin, one.product) == (&other.origin, other.product)
+        && one.build != other.build
+        && !(name == COMPILER && [BuildFlag::Cc, BuildFlag::Cxx].iter().all(is_same))
 }
 
 /// Suspicious where the user has a choice: another package of the same release series, or the same build options for
 /// builds from source.
 fn class(systems: &[AuditedSystem], values: &[Option<String>]) -> AuditClass {
-    let is_own = |it: &AuditedSystem| matches!(it.spec.origin, Origin::Dir(_) | Origin::Git(_));
     if systems.iter().any(is_own) || differ_within_series(systems, values) {
         Suspicious
     } else {
         Expected
     }
+}
+
+fn is_own(system: &AuditedSystem) -> bool {
+    matches!(system.spec.origin, Origin::Dir(_) | Origin::Git(_))
 }
 
 const DATA: &str = "data.";

@@ -370,7 +370,7 @@ pub(crate) fn nearest(option: &str, known: impl IntoIterator<Item = String>) -> 
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Engine, Origin};
+    use assay_model::{BuildFlags, Engine, Origin};
 
     use super::*;
     use crate::audit::facts::{JIT, NO_JIT};
@@ -384,6 +384,7 @@ mod tests {
             origin: Origin::Version("1".to_owned()),
             engine: Engine::InnoDb,
             overrides: owned(asked),
+            build: BuildFlags::new(),
         };
         warnings(&ineffective(&spec, &owned(answers).into_iter().collect()))
     }

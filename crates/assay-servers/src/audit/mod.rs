@@ -20,6 +20,7 @@ use self::facts::{differ, finding};
 use self::requests::{RequestedOptions, follows_from};
 use self::rules::{ProductDefault, SettingRule, spelling};
 
+pub(crate) use self::builds::FLAGS;
 pub(crate) use self::effect::nearest;
 pub use self::effect::{IneffectiveOption, ineffective, warnings};
 pub use self::equal_systems::same_systems;

@@ -1,6 +1,6 @@
 //! Findings about made-up systems.
 
-use assay_model::{Engine, Origin, Product, StatementPlans, SystemSpec};
+use assay_model::{BuildFlag, BuildFlags, Engine, Origin, Product, StatementPlans, SystemSpec};
 
 use super::*;
 
@@ -13,6 +13,7 @@ fn spec(product: Product, overrides: &[(&str, &str)]) -> SystemSpec {
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()))
             .collect(),
+        build: BuildFlags::new(),
     }
 }
 
@@ -279,7 +280,10 @@ fn differences_without_an_option_are_expected() {
 
 #[test]
 fn synonymous_values_are_equal() {
-    let page = |row, checksum| [("table.row_format", row), ("innodb_checksum_algorithm", checksum)];
+    let page = |row, checksum| {
+        let version = ("version", "10.11.5");
+        [version, ("table.row_format", row), ("innodb_checksum_algorithm", checksum)]
+    };
     assert_eq!(audit(&page("Compact", "crc32"), &page("Dynamic", "full_crc32"), &[]), []);
     assert_eq!(audit(&page("Compact", "CRC32"), &page("Compact", "strict_full_crc32"), &[]), []);
     let found = audit(&page("Redundant", "innodb"), &page("Dynamic", "full_crc32"), &[]);
@@ -335,6 +339,32 @@ fn builds_of_one_version_from_different_sources_are_suspicious() {
             ("build.stripped", AuditClass::Harmless),
         ]
     );
+}
+
+#[test]
+fn flags_of_a_build_explain_what_differs_between_builds_of_one_source() {
+    let of = |origin: &str, cxx: Option<&str>| SystemSpec {
+        origin: Origin::Git(origin.to_owned()),
+        build: cxx.map(|it| (BuildFlag::Cxx, it.to_owned())).into_iter().collect(),
+        ..spec(Product::MariaDb, &[])
+    };
+    let facts = |compiler| {
+        facts(&[("version", "10.6.1"), ("build.compiler", compiler), ("build.source", "git")])
+    };
+    let (gcc, clang) = (facts("GCC 12.2.0"), facts("clang 14.0.6"));
+    let (plain, asked) = (of("/x#v1", None), of("/x#v1", Some("clang")));
+    let found = audit_of([&plain, &asked], [&gcc, &clang]);
+    assert_eq!(classes(&found), [("build.compiler", AuditClass::Expected)]);
+    assert!(found[0].is_asked);
+    // The sources differ too, so it does not compare compilers alone, nor versions alone.
+    let found = audit_of([&of("/x#v2", None), &asked], [&gcc, &clang]);
+    assert_eq!(classes(&found), [("build.compiler", SUSPICIOUS)]);
+    // Nobody asked for the other compiler: a fix of the build needed it.
+    let found = audit_of([&plain, &plain], [&gcc, &clang]);
+    assert_eq!(classes(&found), [("build.compiler", SUSPICIOUS)]);
+    let build = BuildFlags::from([(BuildFlag::Opt, "O3".to_owned())]);
+    let found = audit_of([&plain, &SystemSpec { build, ..plain.clone() }], [&gcc, &clang]);
+    assert_eq!(classes(&found), [("build.compiler", SUSPICIOUS)]);
 }
 
 fn with_plans(plans: &[(&str, &str, &str)]) -> AuditFacts {

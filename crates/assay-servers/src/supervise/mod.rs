@@ -9,6 +9,7 @@
 //! If a server is to outlive the command that started it, its supervisor stays: it listens on a socket in its run
 //! directory, and ends on request.
 
+mod binding;
 mod claim;
 mod freeze;
 mod nobody;
@@ -17,6 +18,7 @@ pub(crate) mod protocol;
 mod run_dir;
 mod sandbox;
 
+pub use binding::ServerBinding;
 pub use claim::{DirectoryClaim, collect_unheld, is_at};
 pub(crate) use freeze::below;
 pub use nobody::leave_root_where_needed;

@@ -18,6 +18,7 @@ use rustix::process::{
     waitid,
 };
 
+use crate::supervise::binding::{ServerBinding, bind};
 use crate::supervise::claim::{DirectoryClaim, remove};
 use crate::supervise::freeze::{freeze_children, is_realtime, leave_realtime, stop, thaw_children};
 use crate::supervise::nobody;
@@ -45,6 +46,7 @@ struct SupervisorProcess {
     ending: Option<Ending>,
     run_dir: Option<RunDir>,
     directories: Vec<DirectoryClaim>,
+    binding: ServerBinding,
     process: Option<SupervisedProcess>,
 }
 
@@ -77,6 +79,7 @@ impl SupervisorProcess {
             ending: None,
             run_dir: None,
             directories: Vec::new(),
+            binding: ServerBinding::default(),
             process: None,
         })
     }
@@ -138,7 +141,8 @@ impl SupervisorProcess {
 
     fn handle(&mut self, request: SupervisorRequest) -> io::Result<SupervisorReply> {
         match request {
-            SupervisorRequest::Own { run_root, name, directories } => {
+            SupervisorRequest::Own { run_root, name, directories, binding } => {
+                self.binding = binding;
                 self.run_dir = Some(RunDir::create(&run_root, &name, &directories)?);
                 for directory in &directories {
                     self.directories.push(DirectoryClaim::take(directory)?);
@@ -205,6 +209,7 @@ impl SupervisorProcess {
             RunAs::Nobody => nobody::enter_namespace(&mut command),
             RunAs::Unprivileged => nobody::become_nobody(&mut command)?,
         }
+        bind(&mut command, &self.binding)?;
         // Set after the change of user, which would reset it.
         die_with_parent(&mut command, getpid());
         let child = command.spawn().map_err(|error| match job.run_as {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::binding::ServerBinding;
+
 /// The program to run as a supervisor: one that calls [`super::main`] when given these arguments.
 #[derive(Debug, Clone)]
 pub struct Supervisor {
@@ -73,6 +75,8 @@ pub(super) enum SupervisorRequest {
         run_root: PathBuf,
         name: String,
         directories: Vec<PathBuf>,
+        /// Of all processes that it starts.
+        binding: ServerBinding,
     },
     /// Lock the directories that exist by now.
     Hold,

@@ -64,7 +64,8 @@ impl Sandbox {
         let run_dir = site.run_root.join(name);
         let mut sandbox = Self::with(Some(supervisor), ours, run_dir, site.stop.clone());
         let (run_root, name) = (site.run_root.clone(), name.to_owned());
-        sandbox.request(&SupervisorRequest::Own { run_root, name, directories })?;
+        let binding = site.binding.clone();
+        sandbox.request(&SupervisorRequest::Own { run_root, name, directories, binding })?;
         Ok(sandbox)
     }
 

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use assay_model::{Artifact, AuditClass, AuditFinding, Engine, Origin, Product, SystemSpec};
+use assay_model::{
+    Artifact, AuditClass, AuditFinding, BuildFlags, Engine, Origin, Product, SystemSpec,
+};
 use assay_servers::audit::{AuditFacts, AuditedPlan, AuditedSystem, compare, ineffective};
 use assay_servers::{answers, build_facts, effective_settings, explain, mapped_files};
 use assay_terms::Terms;
@@ -27,6 +29,7 @@ fn spec(overrides: &[(&str, &str)]) -> SystemSpec {
             .iter()
             .map(|(name, value)| ((*name).into(), (*value).into()))
             .collect(),
+        build: BuildFlags::new(),
     }
 }
 

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_servers::{ServerInstance, Site, collect_garbage, collect_unheld, initialize};
+use assay_servers::{
+    ServerBinding, ServerInstance, Site, collect_garbage, collect_unheld, initialize,
+};
 use assay_testkit::{eventually, options, prefix, supervisor, template};
 use assay_wire::Stop;
 use fs_err as fs;
@@ -23,6 +25,7 @@ fn site(dir: &Path) -> Site {
         supervisor: supervisor(),
         run_root: dir.join("r"),
         data_root: dir.join("data"),
+        binding: ServerBinding::default(),
         stop: Stop::default(),
     }
 }

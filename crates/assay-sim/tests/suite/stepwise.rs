@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use assay_model::{
-    BlockCell, EventKind, PlannedBlock, RateLoss, Slice, SliceOutcome, Statements, StepWork,
-    StudyRecord, Verdict, WorkCounters,
+    BlockCell, EventKind, PlannedBlock, Preset, RateLoss, Slice, SliceOutcome, Statements,
+    StepWork, StudyRecord, Verdict, WorkCounters,
 };
 use assay_plan::{InsertBenchRequest, Request};
 use assay_sim::study;
@@ -25,6 +25,7 @@ struct StudyRun {
     steps: Vec<RequestedStep>,
     notes: Vec<EventKind>,
     started: Vec<Vec<usize>>,
+    rests: u32,
     end: Option<StudyEnd>,
 }
 
@@ -36,7 +37,7 @@ fn run(
     fails: impl Fn(&RequestedStep) -> bool,
 ) -> StudyRun {
     let mut driver = Driver::new(&record, shard);
-    let (mut steps, mut notes, mut started) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut steps, mut notes, mut started, mut rests) = (Vec::new(), Vec::new(), Vec::new(), 0);
     let end = loop {
         let action = match driver.next() {
             ControlFlow::Break(end) => break Some(end),
@@ -77,12 +78,17 @@ fn run(
                 }
                 Outcome::Measured { samples, seconds: 1.0 }
             }
-            StudyAction::EndPhase => Outcome::Done,
+            StudyAction::Rest { ms } => {
+                assert!(ms > 0);
+                rests += 1;
+                Outcome::Done
+            }
+            StudyAction::Audit { .. } | StudyAction::EndPhase => Outcome::Done,
             other => panic!("{other:?}"),
         };
         driver.receive(&outcome, 0.0);
     };
-    StudyRun { record, steps, notes, started, end }
+    StudyRun { record, steps, notes, started, rests, end }
 }
 
 fn slice(
@@ -120,8 +126,81 @@ fn systems_alternate_step_by_step() {
         assert_eq!([four[0].2, four[1].2], [four[3].2, four[2].2], "{four:?}");
         assert_ne!(four[0].2, four[1].2);
     }
-    assert_eq!(done.started, [[0, 1], [0, 1]]);
+    assert_eq!((done.started, done.rests), (vec![vec![0, 1]; 2], 0));
     assert_eq!(done.notes, []);
+}
+
+fn published() -> StudyRecord {
+    let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+    let rows = vec![20_000, 10_000, 1000];
+    let bench = InsertBenchRequest { rows, repeats: Some(2), ..InsertBenchRequest::default() };
+    study(&Request {
+        insert_bench: Some(bench),
+        preset: Preset::Published,
+        ..Request::of_systems(&words)
+    })
+}
+
+#[test]
+fn in_preset_published_a_system_does_all_steps_before_the_next_one_starts() {
+    let done = run(published(), Shard::WHOLE, usize::MAX, never);
+    assert_eq!(done.end, Some(StudyEnd::Complete));
+    assert!(done.started.iter().all(|systems| systems.len() == 1), "{:?}", done.started);
+    assert_eq!((done.started.len(), done.rests), (4, 3));
+    assert_eq!(done.steps.len(), 2 * 10 * 2);
+    for steps in done.steps.chunks(10) {
+        let (block, _, system, ..) = steps[0];
+        let expected: Vec<RequestedStep> =
+            (0..10).map(|cell| (block, cell, system, 0, true)).collect();
+        assert_eq!(steps, expected);
+    }
+    // Drift of the machine must not look like a change: the first one of a block is the last in the next.
+    let order: Vec<usize> = done.started.iter().map(|systems| systems[0]).collect();
+    assert_eq!([order[0], order[1]], [order[3], order[2]]);
+    // One that fails a step leaves the other as it is.
+    let fails = |step: &RequestedStep| (step.0, step.1, step.2) == (0, 4, 1);
+    let done = run(published(), Shard::WHOLE, usize::MAX, fails);
+    assert_eq!(done.end, Some(StudyEnd::Unfinished));
+    assert_eq!(done.steps.len(), 35);
+    // A resumed one does not start again what is complete.
+    let done = run(done.record, Shard::WHOLE, usize::MAX, never);
+    assert_eq!((done.end, done.started), (Some(StudyEnd::Complete), vec![vec![1]]));
+    assert_eq!(done.notes, [EventKind::WritesRepeated]);
+    assert_eq!(done.steps.iter().filter(|step| step.4).count(), 6);
+}
+
+#[test]
+fn in_preset_published_a_system_that_does_not_start_leaves_the_others_as_they_are() {
+    let record = published();
+    let mut driver = Driver::new(&record, Shard::WHOLE);
+    let (mut steps, mut notes) = (Vec::new(), Vec::new());
+    let end = loop {
+        let action = match driver.next() {
+            ControlFlow::Break(end) => break end,
+            ControlFlow::Continue(action) => action,
+        };
+        let outcome = match action {
+            StudyAction::Load => Outcome::Loaded { rates: Vec::new() },
+            StudyAction::StartAll { ref order, .. } if order[..] == [1] => {
+                Outcome::Failed { system: 1, why: "in a test".to_owned(), also: Vec::new() }
+            }
+            StudyAction::Step { cell, system, block, attempt, is_recorded, .. } => {
+                let asked = (block, cell, system, attempt, is_recorded);
+                steps.push(system);
+                let samples = vec![SliceSample::of(&slice(&record, asked, false))];
+                Outcome::Measured { samples, seconds: 1.0 }
+            }
+            StudyAction::Note { system, .. } => {
+                notes.push(system);
+                Outcome::Done
+            }
+            _ => Outcome::Done,
+        };
+        driver.receive(&outcome, 0.0);
+    };
+    assert_eq!(end, StudyEnd::Unfinished);
+    assert_eq!(steps, [0; 20]);
+    assert_eq!(notes, [Some(1), Some(1)]);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod active;
 mod common;
+mod comparable;
 mod ranking;
 mod simulation;
 mod steps;

@@ -57,6 +57,60 @@ fn a_step_from_the_base_says_what_its_cell_says() {
     }
 }
 
+/// As posts print them: MariaDB against its first version and MySQL against its own, and the last ones of both.
+#[test]
+fn groups_have_statistics_of_pairs_without_the_base() {
+    let speed = |_, system| [0.0, -0.5, -0.1, -0.7, -0.9][system];
+    let systems = ["10.11", "mysql@8.0", "11.4", "mysql@8.4", "mysql@9.7"];
+    let record = Versions::new(&systems, speed).quiet().record(1);
+    let judgement = judge(&record);
+    let logs = [((3, 1), -0.2), ((4, 1), -0.4), ((2, 4), 0.8)];
+    assert_eq!(judgement.group_pairs.len(), logs.len() * 4);
+    for ((system, than), log) in logs {
+        let of_pair = judgement.group_pairs.iter();
+        let of_pair = of_pair.filter(|it| (it.system, it.than) == (system, than));
+        let sizes = of_pair.inspect(|group| {
+            assert!((group.median.ln() - log).abs() < 0.01, "{group:?}");
+            assert!(group.min <= group.avg && group.avg <= group.max, "{group:?}");
+            assert!(group.stddev.unwrap() < 0.02, "{group:?}");
+        });
+        assert_eq!(sizes.map(|group| group.n).collect::<Vec<_>>(), [9, 5, 8, 10]);
+    }
+    let two = Versions::new(&["10.11", "mysql@8.0", "11.4"], |_, _| 0.0).quiet();
+    assert_eq!(judge(&two.record(1)).group_pairs, []);
+}
+
+#[test]
+fn pairs_without_the_base_follow_versions_and_not_the_order_of_the_study() {
+    let systems = ["11.4", "mysql@9.7", "10.11", "mysql@8.0", "11.8", "mysql@8.4"];
+    let study = Versions { rounds: 1, ..Versions::new(&systems, |_, _| 0.0) };
+    let pairs = judge(&study.record(1)).group_pairs;
+    let mut pairs: Vec<_> = pairs.iter().map(|it| (it.system, it.than)).collect();
+    pairs.sort_unstable();
+    pairs.dedup();
+    // MySQL with its oldest version, and the newest MariaDB with the newest MySQL.
+    assert_eq!(pairs, [(1, 3), (4, 1), (5, 3)]);
+}
+
+/// A pair has the value that a report against its divisor has.
+#[test]
+fn a_pair_without_the_base_is_what_another_base_gives() {
+    let speed = |cell: usize, system: usize| -0.01 * (cell * system) as f64;
+    let versions = Versions::new(&["10.11", "mysql@8.0", "mysql@9.7"], speed).quiet();
+    let mut record = versions.record(1);
+    let pairs = judge(&record).group_pairs;
+    record.systems[0].is_base = false;
+    record.systems[1].is_base = true;
+    let rebased = judge(&record);
+    let groups: Vec<_> = rebased.groups.iter().filter(|it| it.system == 2).collect();
+    assert_eq!(pairs.len(), groups.len());
+    for (pair, group) in pairs.iter().zip(groups) {
+        assert_eq!((pair.system, pair.than, pair.n), (group.system, group.than, group.n));
+        let [one, other] = [pair, group].map(|it| [it.min, it.max, it.avg, it.median]);
+        assert!(one.iter().zip(other).all(|(a, b)| (a / b - 1.0).abs() < 1e-3), "{pair:?}");
+    }
+}
+
 #[test]
 fn neighbours_are_versions_of_one_product_with_the_same_settings() {
     let pairs = |systems: &[System]| {

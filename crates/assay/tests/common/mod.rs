@@ -9,6 +9,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::LazyLock;
 use std::time::Instant;
 
 use assay_ledger::{Ledger, Problem};
@@ -18,21 +19,19 @@ use assay_wire::ConnectOptions;
 use disk::SmallDisk;
 use rusqlite::Connection;
 use rustix::process::{Pid, Signal, kill_process};
-use tempfile::TempDir;
+use tempfile::{NamedTempFile, TempDir};
 
 /// Directories of one test. It has its own cache, except for the servers, which all tests share. On drop, whatever
 /// still runs there is killed: a failing test leaves nothing behind.
 pub(crate) struct Place {
     folder: TempDir,
-    lends: bool,
 }
 
 impl Place {
     /// Shares loaded data with other tests, in both directions.
     pub(crate) fn new() -> Self {
-        let mut place = Self::bare();
-        link_templates(&pool(), &place.cache().join("templates"), |_| true);
-        place.lends = true;
+        let place = Self::bare();
+        link_templates(&place.cache());
         place
     }
 
@@ -44,7 +43,7 @@ impl Place {
             fs_err::create_dir(dir).unwrap();
         }
         link_servers(&cache);
-        Self { folder, lends: false }
+        Self { folder }
     }
 
     /// The same with a cache on a disk of this size. The servers stay where all tests have them.
@@ -271,10 +270,6 @@ impl Drop for Place {
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
         }
-        // Data of a failed test may be the cause, so they are not shared.
-        if self.lends && !std::thread::panicking() {
-            link_templates(&self.cache().join("templates"), &pool(), is_complete);
-        }
     }
 }
 
@@ -296,38 +291,18 @@ const OF_STUDIES: [&str; 15] = [
     "document",
 ];
 
-fn pool() -> PathBuf {
-    servers().with_file_name("testkit").join("templates")
-}
-
-/// Whether a template is final: data without tables, or aged data.
-fn is_complete(template: &Path) -> bool {
-    let has = |name: &str| template.join(name).exists();
-    !has("fresh") || (has("aged") && has("made.json"))
-}
-
-/// Hard-links templates into another directory. No server writes to them, because servers run on copies. If links are
-/// impossible, as to another file system, every test loads its own data.
-fn link_templates(from: &Path, to: &Path, is_wanted: fn(&Path) -> bool) {
-    let is_one = |entry: &fs_err::DirEntry| {
-        // A name with a dot is of one that is being made or removed.
-        let name = entry.file_name().to_string_lossy().into_owned();
-        !name.contains('.') && !to.join(name).exists() && is_wanted(&entry.path())
-    };
-    let entries = fs_err::read_dir(from).into_iter().flatten().flatten().filter(is_one);
-    for entry in entries {
-        let private = Permissions::from_mode(0o700);
-        let made = fs_err::create_dir_all(to).and_then(|()| fs_err::set_permissions(to, private));
-        let Ok(unfinished) = made.and_then(|()| TempDir::with_prefix_in(".link-", to)) else {
-            return;
-        };
-        let unfinished = unfinished.path().join("template");
-        let mut copy = Command::new("cp");
-        copy.arg("-al").arg(entry.path()).arg(&unfinished).stderr(Stdio::null());
-        if copy.status().is_ok_and(|it| it.success()) {
-            // Another test may have been first.
-            let _ = fs_err::rename(&unfinished, to.join(entry.file_name()));
-        }
+/// Links the templates that all tests share into a cache. Each is made once, by the test that needs it first, as by
+/// several assays with one cache. A data directory becomes a template by a rename, so a test whose cache is on another
+/// file system loads its own data.
+fn link_templates(cache: &Path) {
+    let shared = servers().with_file_name("testkit").join("templates");
+    fs_err::create_dir_all(&shared).unwrap();
+    fs_err::set_permissions(&shared, Permissions::from_mode(0o700)).unwrap();
+    let probe = NamedTempFile::new_in(shared.parent().unwrap()).unwrap();
+    let linked = cache.join("probe");
+    if fs_err::hard_link(probe.path(), &linked).is_ok() {
+        fs_err::remove_file(linked).unwrap();
+        fs_err::os::unix::fs::symlink(&shared, cache.join("templates")).unwrap();
     }
 }
 
@@ -335,15 +310,18 @@ fn link_templates(from: &Path, to: &Path, is_wanted: fn(&Path) -> bool) {
 /// for garbage.
 fn link_servers(cache: &Path) {
     let shared = servers();
-    fs_err::os::unix::fs::symlink(&shared, cache.join("prefixes")).unwrap();
+    fs_err::os::unix::fs::symlink(shared, cache.join("prefixes")).unwrap();
     let lock = shared.with_file_name("provision.lock");
     fs_err::os::unix::fs::symlink(lock, cache.join("provision.lock")).unwrap();
 }
 
-fn servers() -> PathBuf {
-    // Panics with the reason if a server is not available.
-    let [path, _] = ["10.11", "11.8"].map(|series| assay_testkit::prefix(series).path);
-    path.parent().unwrap().to_owned()
+fn servers() -> &'static Path {
+    static SERVERS: LazyLock<PathBuf> = LazyLock::new(|| {
+        // Panics with the reason if a server is not available.
+        let [path, _] = ["10.11", "11.8"].map(|series| assay_testkit::prefix(series).path);
+        path.parent().unwrap().to_owned()
+    });
+    &SERVERS
 }
 
 /// Processes whose command line or environment names `path`, or that have files open there: supervisors have neither

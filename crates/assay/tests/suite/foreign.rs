@@ -155,6 +155,12 @@ fn names_and_options_that_are_no_words_are_refused() {
             "UPDATE system SET spec = json_set(spec, '$.overrides', json_array({json})) WHERE number = 1"
         )
     };
+    let built = |origin: &str, flags: &str| {
+        format!(
+            "UPDATE system SET spec = json_set(spec, '$.origin', json('{origin}'), '$.build', json('{flags}'))
+                WHERE number = 1"
+        )
+    };
     let test = |name: &str| {
         format!(
             "UPDATE test SET name = '{name}', definition = json_set(definition, '$.name', '{name}')
@@ -183,6 +189,9 @@ fn names_and_options_that_are_no_words_are_refused() {
         (options("'--tmpdir=/tmp/x'"), reserved),
         (overrides("json_array('init_file', 'x')"), reserved),
         (overrides("json_array('a b', 'x')"), option),
+        (overrides("json_array('build.cc', 'evil')"), reserved),
+        (built(r#"{"version":"8.0"}"#, r#"{"lto":"on"}"#), "is not built from source"),
+        (built(r#"{"git":"/x"}"#, r#"{"cc":"/tmp/evil"}"#), "a compiler is named by its program"),
     ] {
         let forged = folder.forged("forged.db", &sql);
         for words in [&["report"][..], &["verify"], &["import", "ledger"]] {

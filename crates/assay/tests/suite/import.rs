@@ -153,6 +153,39 @@ fn all_layouts_of_a_directory_become_studies() {
     assert_eq!((&raw["cells"][0]["rows"], &raw["cells"][0]["clients"]), (&5000.into(), &4.into()));
 }
 
+/// As in the author's directory of December 2025: a table of some of the servers of the metrics, with another name.
+#[test]
+fn a_table_has_the_metrics_with_its_rates() {
+    let place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    let names = ["x.my5651_rel.z12a.pk1", "x.my8044_rel.z12a.pk1", "x.my9500_rel.z12a.pk1"];
+    let [old, middle, new] = names;
+    let table = format!("col-1 : {old}\ncol-2 : {new}\n\n1000\t900\tinsert_range=100\n");
+    let metrics = format!(
+        "sb.met.insert.range100.pk1.dop16\n--- absolute\ncpu/o\t\tcs/o\to/s\tdbms\n\
+         0.004\t8\t1000\t{old}\n0.005\t10\t950\t{middle}\n0.006\t12\t900\t{new}\n"
+    );
+    fs_err::write(folder.path().join("qps.abs.my.latest.tsv"), table).unwrap();
+    fs_err::write(folder.path().join("o.met.my.all"), metrics).unwrap();
+    let import = || -> Value {
+        let folder = folder.path().to_str().unwrap();
+        let output = place.run_to_end(&["import", "mytools", folder, "--format", "json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_slice(&output.stdout).unwrap()
+    };
+    let study = import();
+    let cell = &study["cells"][1];
+    assert_eq!((&cell["system"], &cell["clients"]), (&"mysql@9.5.0".into(), &16.into()));
+    assert_eq!(cell["published"], serde_json::json!({"cpu/o": 0.006, "cs/o": 12}));
+    assert_eq!(cell["cpu_ratio"]["value"], 1.5);
+    assert!(cell["cpu_ratio"]["low"].is_null() && cell["cpu_verdict"].is_null(), "{cell:#}");
+    let unknown = "the number of clients is unknown";
+    assert!(!study["events"].to_string().contains(unknown), "{}", study["events"]);
+    fs_err::remove_file(folder.path().join("o.met.my.all")).unwrap();
+    let events = import()["events"].to_string();
+    assert!(events.contains(unknown), "{events}");
+}
+
 #[test]
 fn what_is_no_table_of_rates_is_refused() {
     let place = Place::new();

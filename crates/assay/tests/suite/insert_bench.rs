@@ -209,9 +209,6 @@ fn lost_connections_fail_their_step_and_the_rest_goes_on() {
     assert_eq!(failed.len(), 1, "{failed:#?}");
     assert_eq!(failed[0]["system"], systems[1]);
     assert!(!failed[0]["why"].as_str().unwrap().is_empty());
-    let resumed = place.run_to_end(&["resume", "--offline", "--format", "json"]);
-    let resumed: Value = serde_json::from_slice(&resumed.stdout).unwrap();
-    assert!(cells(&resumed).iter().all(|cell| !was_cut_off(cell) && cell["slices"] == 1));
     place.assert_nothing_left();
 }
 

@@ -192,7 +192,8 @@ fn while_an_index_is_made() {
 #[test]
 fn while_a_server_is_drained_and_the_study_continues() {
     let place = Place::bare();
-    let mut running = Running::start(&place, &study("50000"));
+    let short = ["--blocks", "1"];
+    let mut running = Running::start(&place, &[&study("50000")[..], &short].concat());
     // The data of both systems are loaded. The study has begun, and ages them.
     running.wait_for("one pass over");
     // Enough rows that some aging writes come after the snapshot.

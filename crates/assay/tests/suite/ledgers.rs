@@ -193,7 +193,8 @@ fn server_messages_cannot_inject_output() {
 fn a_study_file_is_run_with_other_tests_and_another_budget() {
     let place = Place::new();
     let file = place.run().join("study.toml");
-    let text = "preset = \"smoke\"\ntests = [\"insert\"]\ncompare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
+    let text = "preset = \"smoke\"\nblocks = 1\ntests = [\"insert\"]\n\
+                compare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n";
     fs_err::write(&file, text).unwrap();
     let args = ["run", file.to_str().unwrap(), "--tests", "read-only-count,scan", "--set", "47"];
     let more = ["--budget", "1h", "--offline", "--format", "json"];

@@ -117,8 +117,8 @@ fn a_script_is_a_workload_and_its_study_says_how_to_repeat_it() {
     drop(ledger);
     assert_eq!(request, "[\"--table-size=50\"]");
     let text = format!(
-        "compare = [\"mariadb@11.8\"]\ntwin = true\npreset = \"smoke\"\nbudget = {:?}\nworkload = {file:?}\n\
-         script-options = {request}\n",
+        "compare = [\"mariadb@11.8\"]\ntwin = true\npreset = \"smoke\"\nblocks = 1\nbudget = {:?}\n\
+         workload = {file:?}\nscript-options = {request}\n",
         BUDGET[1]
     );
     let study = scripts.with("again.toml", &text);
@@ -366,9 +366,9 @@ fn a_script_that_sends_nothing_fails_its_test() {
 /// Two equal systems execute about equally many instructions.
 #[test]
 fn instructions_of_a_script_are_counted() {
-    let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
+    let (place, scripts) = (Place::with("postgres@16"), Scripts::new());
     let file = scripts.own();
-    let gate = ["gate", "mariadb@11.8", "mariadb@11.8", "--count", "--max-more", "10%"];
+    let gate = ["gate", "postgres@16", "postgres@16", "--count", "--max-more", "10%"];
     let rest = ["--workload", &file, "--offline", "--format", "json"];
     let result = json(place.run_to_end(&[&gate[..], &rest].concat()));
     let gate = &result["gate"]["cells"][0];
@@ -380,6 +380,7 @@ fn instructions_of_a_script_are_counted() {
 
 /// MariaDB 11.8 reads rows that an index covers with fewer instructions than 10.11, whatever the client.
 #[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn a_search_for_a_version_takes_a_script() {
     let (place, scripts) = (Place::with("mariadb@11.8"), Scripts::new());
     let covered = "require('shared')
@@ -514,7 +515,7 @@ fn a_keeper_ends_what_starts_while_it_ends_the_rest() {
         "cd {} && mkfifo pipe; echo begun; while :; do : < pipe & kill -9 $!; wait; done",
         place.path().display()
     );
-    for _ in 0..200 {
+    for _ in 0..60 {
         let (mut keeper, _, socket) = kept(&command);
         drop(socket);
         eventually("the keeper has ended", || keeper.try_wait().unwrap().is_some());

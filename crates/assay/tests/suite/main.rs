@@ -30,6 +30,7 @@ mod lua;
 mod notebooks;
 mod oltp;
 mod pgbench;
+mod posts;
 mod profile;
 mod recorded_study;
 mod reference;

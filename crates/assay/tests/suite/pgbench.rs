@@ -223,18 +223,18 @@ fn contents(control: &mut Connection, schema: &str) -> Vec<String> {
 fn tables_are_those_of_pgbench() {
     let bed = Bed::start();
     let mut control = bed.connect();
-    bed.pgbench(&["-i", "-q", "-s", "10"]);
+    bed.pgbench(&["-i", "-q", "-s", "2"]);
     let theirs = contents(&mut control, "public");
-    for (table, rows) in theirs.iter().zip(["10 ", "100 ", "1000000 ", "0 "]) {
+    for (table, rows) in theirs.iter().zip(["2 ", "20 ", "200000 ", "0 "]) {
         assert!(table.starts_with(rows), "{table}");
     }
     control.query("CREATE SCHEMA theirs").unwrap();
     for table in ["branches", "tellers", "accounts", "history"] {
         control.query(&format!("ALTER TABLE pgbench_{table} SET SCHEMA theirs")).unwrap();
     }
-    let load = ["load", &bed.url, "--workload", "tpcb-like", "--scale", "10", "--format", "json"];
+    let load = ["load", &bed.url, "--workload", "tpcb-like", "--scale", "2", "--format", "json"];
     let loaded = json(bed.place.run_to_end(&load));
-    assert_eq!((&loaded["tables"], &loaded["rows"]), (&4.into(), &1_000_110.into()));
+    assert_eq!((&loaded["tables"], &loaded["rows"]), (&4.into(), &200_022.into()));
     assert_eq!(contents(&mut control, "public"), theirs);
     let columns = |schema: &str| {
         format!(
@@ -345,12 +345,12 @@ fn summary(values: &[f64]) -> [f64; 4] {
 fn statements_are_those_of_pgbench() {
     const EVENTS: usize = 1000;
     let mut bed = Bed::start();
-    bed.pgbench(&["-i", "-q", "-s", "10"]);
+    bed.pgbench(&["-i", "-q", "-s", "2"]);
     let listener = bed.listen();
     for (script, each) in [("tpcb-like", 7), ("simple-update", 5), ("select-only", 1)] {
         bed.pgbench(&["-n", "-t", "1000", "-M", "simple", "--random-seed", "5", "-b", script]);
         let theirs = listener.take();
-        let run = ["--workload", script, "--scale", "10", "--events", "1000", "-M", "simple"];
+        let run = ["--workload", script, "--scale", "2", "--events", "1000", "-M", "simple"];
         let done = bed.bench(&run);
         assert_eq!((&done["events"], &done["errors"]), (&1000.into(), &serde_json::json!({})));
         let ours = listener.take();

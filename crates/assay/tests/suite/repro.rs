@@ -38,27 +38,36 @@ const NO_INDEX: &str = "enable_indexscan=off+enable_bitmapscan=off+enable_indexo
 /// Without memory for ranges, so does MySQL for a list of values.
 const NO_RANGES: &str = "range_optimizer_max_mem_size=1";
 
-struct ShownFinding {
-    place: Place,
+/// With too little weight for its ranges, so does MariaDB.
+const NO_WEIGHT: &str = "optimizer_max_sel_arg_weight=1";
+
+struct ShownFinding<'a> {
+    place: &'a Place,
     directory: PathBuf,
 }
 
-impl ShownFinding {
+/// Measures a system with and without an option.
+#[track_caller]
+fn measured(system: &str, option: &str, what: &[&str]) -> Place {
+    let place = Place::with(system);
+    let other = format!("{system}+{option}");
+    let workload = place.ledger().with_file_name("own.toml");
+    fs_err::write(&workload, OWN).unwrap();
+    let what = what.iter().map(|it| it.replace("OWN", workload.to_str().unwrap()));
+    let what: Vec<String> = what.collect();
+    let mut compare = vec!["compare", system, &other, "--preset", "smoke", "--offline"];
+    compare.extend(["--quiet", "--budget", "20m", "--blocks", "2", "--rounds", "4"]);
+    compare.extend(["--slice", "50ms"]);
+    compare.extend(what.iter().map(String::as_str));
+    let compared = place.run_to_end(&compare);
+    assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
+    place
+}
+
+impl<'a> ShownFinding<'a> {
     #[track_caller]
-    fn new(system: &str, option: &str, what: &[&str], test: &str) -> Self {
-        let place = Place::with(system);
-        let other = format!("{system}+{option}");
-        let workload = place.ledger().with_file_name("own.toml");
-        fs_err::write(&workload, OWN).unwrap();
-        let what = what.iter().map(|it| it.replace("OWN", workload.to_str().unwrap()));
-        let what: Vec<String> = what.collect();
-        let mut compare = vec!["compare", system, &other, "--preset", "smoke", "--offline"];
-        compare.extend(["--quiet", "--budget", "20m", "--blocks", "2", "--rounds", "4"]);
-        compare.extend(["--slice", "50ms"]);
-        compare.extend(what.iter().map(String::as_str));
-        let compared = place.run_to_end(&compare);
-        assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
-        let directory = place.ledger().with_file_name("finding");
+    fn new(place: &'a Place, test: &str) -> Self {
+        let directory = place.ledger().with_file_name(format!("finding-{}", test.replace('*', "")));
         let path = directory.to_str().unwrap();
         let repro = ["repro", "latest", "--test", test, "-o", path];
         let written = place.run_to_end(&repro);
@@ -70,6 +79,28 @@ impl ShownFinding {
 
     fn read(&self, name: &str) -> String {
         fs_err::read_to_string(self.directory.join(name)).unwrap()
+    }
+
+    fn replace(&self, from: &str, to: &str) {
+        let script = self.read("run.sh");
+        assert_eq!(script.matches(from).count(), 1, "{script}");
+        fs_err::write(self.directory.join("run.sh"), script.replace(from, to)).unwrap();
+    }
+
+    /// Leaves a fifth of the events of a turn, which take seconds. `last` begins the last statement of each.
+    #[track_caller]
+    fn shorten(&self, last: &str) {
+        let script = self.read("run.sh");
+        let events = script.lines().find_map(|line| line.strip_prefix("events=")).unwrap();
+        let few = events.parse::<usize>().unwrap().div_ceil(5);
+        self.replace(&format!("\nevents={events}\n"), &format!("\nevents={few}\n"));
+        for turn in fs_err::read_dir(self.directory.join("statements")).unwrap() {
+            let turn = turn.unwrap().path();
+            let statements = fs_err::read_to_string(&turn).unwrap();
+            let (end, _) =
+                statements.match_indices(last).nth(few).unwrap_or((statements.len(), ""));
+            fs_err::write(&turn, &statements[..end]).unwrap();
+        }
     }
 
     /// Runs the script; returns its direction and its progress. On a busy machine, a run may report no direction;
@@ -119,17 +150,18 @@ const AGAIN: &str = "loading the data again";
 #[test]
 fn sysbench_shows_a_slowdown_of_mysql() {
     let what = [&FEW_ROWS[..], &["--tests", "random-points_range=10"]].concat();
-    let shown = ShownFinding::new("mysql@8.0", NO_RANGES, &what, "random-points*");
+    let place = measured("mysql@5.7", NO_RANGES, &what);
+    let shown = ShownFinding::new(&place, "random-points*");
     // Without `--test`, it is the one with the largest slowdown.
     let directory = shown.directory.with_file_name("again");
-    let written = shown.place.run_to_end(&["repro", "latest", "-o", directory.to_str().unwrap()]);
+    let written = place.run_to_end(&["repro", "latest", "-o", directory.to_str().unwrap()]);
     let message = String::from_utf8_lossy(&written.stderr);
     assert!(written.status.success(), "{message}");
     assert!(
         message.contains("shows `random-points_range=10`") && message.contains("tar -czf"),
         "{message}"
     );
-    only_for_its_own_user(&shown.place);
+    only_for_its_own_user(&place);
     let [_, steps] = shown.run(4);
     assert!(!steps.contains(AGAIN), "{steps}");
 }
@@ -157,13 +189,14 @@ fn only_for_its_own_user(place: &Place) {
 #[test]
 fn pgbench_shows_a_slowdown_of_postgres() {
     let what = [&FEW_ROWS[..], &["--tests", "point-query"]].concat();
-    ShownFinding::new("postgres@16", NO_INDEX, &what, "point-query").run(4);
+    ShownFinding::new(&measured("postgres@16", NO_INDEX, &what), "point-query").run(4);
 }
 
 /// Rows that a test uses up are loaded again, so there is no limit on the number of pairs.
 #[test]
 fn pgbench_shows_a_slowdown_in_a_test_that_uses_up_rows() {
-    let shown = ShownFinding::new("postgres@16", NO_INDEX, &["--tests", "delete"], "delete");
+    let place = measured("postgres@16", NO_INDEX, &["--tests", "delete"]);
+    let shown = ShownFinding::new(&place, "delete");
     assert!(shown.read("README.md").contains("loads the data again after every 10 pairs"));
     assert!(shown.read("run.sh").contains("# BASE was postgres@16 (16."));
     assert!(!shown.read("README.md").contains("TURN"), "its turns have a number of events");
@@ -172,31 +205,31 @@ fn pgbench_shows_a_slowdown_in_a_test_that_uses_up_rows() {
 }
 
 #[test]
-fn the_plain_client_shows_a_slowdown_of_an_own_read() {
-    let shown = ShownFinding::new(
-        "mysql@8.0",
-        NO_RANGES,
-        &["--workload", "OWN", "--tests", "look"],
-        "look",
-    );
+fn the_plain_client_shows_slowdowns_of_an_own_read_and_an_own_write() {
+    let tests = ["--workload", "OWN", "--tests", "look,pay"];
+    let place = measured("mariadb@11.8", NO_WEIGHT, &tests);
+    let shown = ShownFinding::new(&place, "look");
+    shown.shorten("SELECT SUM(");
     // There are statements for three turns, which change nothing.
     let [_, steps] = shown.run(4);
     assert!(!steps.contains(AGAIN), "{steps}");
+    an_own_write_is_shown(&place);
 }
 
 #[test]
-fn the_plain_client_shows_a_slowdown_of_an_own_write() {
-    for (system, option) in [("mysql@8.0", NO_RANGES), ("postgres@16", NO_INDEX)] {
-        let shown =
-            ShownFinding::new(system, option, &["--workload", "OWN", "--tests", "pay"], "pay");
-        let script = shown.read("run.sh");
-        assert!(script.contains("\nlasts=12\n"), "{script}");
-        // Twelve turns take minutes.
-        let script = script.replace("\nlasts=12\n", "\nlasts=2\n");
-        fs_err::write(shown.directory.join("run.sh"), script).unwrap();
-        let [_, steps] = shown.run(4);
-        assert_eq!(steps.matches(AGAIN).count(), 1, "{steps}");
-    }
+fn the_plain_client_shows_a_slowdown_of_an_own_write_on_postgres() {
+    let tests = ["--workload", "OWN", "--tests", "pay"];
+    an_own_write_is_shown(&measured("postgres@16", NO_INDEX, &tests));
+}
+
+#[track_caller]
+fn an_own_write_is_shown(place: &Place) {
+    let shown = ShownFinding::new(place, "pay");
+    // Twelve turns take minutes.
+    shown.replace("\nlasts=12\n", "\nlasts=2\n");
+    shown.shorten("UPDATE account");
+    let [_, steps] = shown.run(4);
+    assert_eq!(steps.matches(AGAIN).count(), 1, "{steps}");
 }
 
 #[test]
@@ -211,7 +244,7 @@ fn a_script_of_sysbench_is_shown_on_servers_that_run() {
     let (base, other) = (start("base"), start("other"));
     let url = |server: &serde_json::Value| server["url"].as_str().unwrap().to_owned();
     let test = ["--suite", "oltp", "--tests", "oltp_point_select"];
-    let short = ["--preset", "smoke", "--quiet", "--budget", "15s"];
+    let short = ["--preset", "smoke", "--quiet", "--budget", "15s", "--blocks", "1"];
     let (base_url, other_url) = (url(&base), url(&other));
     let systems = ["compare", &base_url, &other_url];
     let compared = place.run_to_end(&[&systems[..], &test, &short].concat());

@@ -114,6 +114,7 @@ steps = [
 "#;
 
 #[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
 fn a_server_that_becomes_slower_in_time_is_seen() {
     let place = Place::with("postgres@15");
     let folder = tempfile::tempdir().unwrap();

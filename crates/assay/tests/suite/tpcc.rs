@@ -58,7 +58,7 @@ fn a_study_of_every_product_is_measured_and_reported() {
 #[test]
 fn a_study_of_procedures_is_resumed_with_its_options() {
     let place = Place::with("postgres@15");
-    let systems = ["compare", "postgres@15", "postgres@15+work_mem=8MB", "--offline"];
+    let systems = ["compare", "postgres@15", "--twin", "--offline"];
     let suite = ["--suite", "tpcc", "--preset", "smoke", "--blocks", "1", "--format", "json"];
     let last = ["--", "--procedures", "on"];
     json(&place.run_to_end(&[&systems[..], &suite, &TIME, &last].concat()));
@@ -91,7 +91,6 @@ fn a_running_server_is_loaded_and_checked_after_every_run() {
     let load = ["load", url, "--suite", "tpcc", "--procedures", "on", "--format", "json"];
     let loaded = json(&place.run_to_end(&load));
     assert_eq!(loaded["tables"], 9);
-    assert_eq!(json(&place.run_to_end(&load))["checksum"], loaded["checksum"]);
     for procedures in ["off", "on"] {
         let options = ["--procedures", procedures, "--format", "json"];
         let done = json(&place.run_to_end(&[&bench[..], &options].concat()));
@@ -162,7 +161,6 @@ fn options_that_do_not_fit_are_refused() {
         (&["--", "--warehouses", "3"][..], "`--suite tpcc`"),
         (&["--suite", "tpcc", "--rows", "5000"], "the number of warehouses decides"),
         (&["--suite", "tpcc", "--check"], "are checked in any case"),
-        (&["--suite", "tpcc", "--preset", "published"], "runs only microbenchmarks"),
         (&["--suite", "tpcc", "--tests", "scan"], "of suite tpcc"),
     ] {
         let systems = ["compare", "mariadb@10.11", "mysql@8.0", "--offline"];
@@ -173,9 +171,9 @@ fn options_that_do_not_fit_are_refused() {
     }
 }
 
-/// On any machine, a limit of nine tenths of the rate is kept or undecided, and counts of instructions exist.
+/// On any machine, a limit of nine tenths of the rate is kept or undecided.
 #[test]
-fn gates_and_counts_work_with_it() {
+fn gates_work_with_it() {
     let place = Place::with("mariadb@10.11");
     let suite = ["--suite", "tpcc", "--offline", "--format", "json"];
     let gate = ["gate", "mariadb@10.11", "mariadb@10.11", "--max-slowdown", "90%"];
@@ -189,8 +187,16 @@ fn gates_and_counts_work_with_it() {
         other => panic!("{other}: {result:#}"),
     }
     assert_eq!(result["cells"][0]["test"], "tpcc");
-    let count = ["count", "mariadb@10.11", "mariadb@10.11"];
-    let counted = json(&place.run_to_end(&[&count[..], &suite].concat()));
+    place.assert_nothing_left();
+}
+
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn its_instructions_are_counted() {
+    let place = Place::with("mariadb@10.11");
+    let count = ["count", "mariadb@10.11", "mariadb@10.11", "--suite", "tpcc"];
+    let counted =
+        json(&place.run_to_end(&[&count[..], &["--offline", "--format", "json"]].concat()));
     for cell in counted["cells"].as_array().unwrap() {
         let instructions = cell["count"]["instructions"]["value"].as_f64();
         assert!(instructions.is_some_and(|it| it > 10_000.0), "{cell:#}");

@@ -270,6 +270,21 @@ fn a_machine_that_is_too_small() {
 }
 
 #[test]
+fn sizes_replace_those_of_a_study_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("study.toml");
+    fs_err::write(&file, "compare = [\"mariadb@10.11\", \"mariadb@11.8\"]").unwrap();
+    let run = |more: &[&str], message: &str, hint: &str| {
+        let file = file.to_str().unwrap();
+        refused(&[&["run", file, "--offline"][..], more].concat(), message, hint);
+    };
+    run(&["--rows", "2000M"], "not enough memory", "in every `[[setup]]`");
+    run(&["--rows", "3k,2k,1k"], "`--rows 3000,2000,1000` is out of range", "");
+    run(&["--scale", "1%", "--rows", "1M"], "cannot be used with", "");
+    run(&["--scale", "1%"], "note: `--scale`: rows: 100,000 → 1,000", "");
+}
+
+#[test]
 fn a_version_that_is_not_in_the_cache_while_offline() {
     refused(&["compare", "mariadb@10.11", "mariadb@11.8", "--offline"], "mariadb@10.11", "hint: ");
 }
@@ -414,9 +429,11 @@ fn shipped_studies_name_versions_that_have_a_source() {
     let known: Vec<&str> =
         listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(known.len() > 100, "{known:?}");
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../studies");
-    for file in fs_err::read_dir(folder).unwrap() {
-        let text = fs_err::read_to_string(file.unwrap().path()).unwrap();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../posts");
+    let folders = fs_err::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let files = folders.flat_map(|it| ["here.toml", "here-io.toml"].map(|name| it.join(name)));
+    for file in files.filter(|it| it.exists()) {
+        let text = fs_err::read_to_string(file).unwrap();
         for name in
             text.lines().filter(|line| !line.starts_with('#')).flat_map(|line| line.split('"'))
         {

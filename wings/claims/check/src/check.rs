@@ -1,14 +1,17 @@
 //! Checks published claims against measured values.
 //!
-//! A value with an interval holds if its whole interval does, and fails if none of it does. A value that cannot have an
-//! interval, such as a published one, decides by itself.
+//! A value with an interval holds if its whole interval does, and fails if none of it does. A published value decides
+//! by itself; a measured one that cannot have an interval decides within [`MARGIN`].
 
 use std::collections::BTreeMap;
 
-use assay_model::{Artifact, CellId, Estimate, Setup, StudyRecord, Verdict};
-use assay_verdict::{CellJudgement, JudgedRates, median};
+use assay_model::{Artifact, CellId, Estimate, Setup, StudyRecord};
+use assay_verdict::{CellJudgement, JudgedRates};
 
 use crate::statement::{Quantity, Region, Relation, Share, ShareUnit, Statement, Summary};
+
+/// How far a measured value without an interval must be from what decides, as a share of the value.
+pub const MARGIN: f64 = 0.05;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClaimStatus {
@@ -37,10 +40,10 @@ impl ClaimStatus {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimScope {
-    pub pairs: Vec<(usize, Option<usize>)>,
-    pub cells: Vec<CellId>,
-    pub extremes: Vec<usize>,
+pub(crate) struct ClaimScope {
+    pub(crate) pairs: Vec<(usize, Option<usize>)>,
+    pub(crate) cells: Vec<CellId>,
+    pub(crate) extremes: Vec<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,6 +59,8 @@ pub struct ClaimFigure {
     pub value: Option<Estimate>,
     /// Whether the value never has an interval, so that it decides by itself.
     pub decides_alone: bool,
+    /// Its assumed half-width then, as a share of the value.
+    pub margin: f64,
     pub is_extreme: bool,
 }
 
@@ -69,19 +74,23 @@ pub struct CheckedStatement {
 
 /// A study whose systems can each serve as base.
 #[derive(Debug)]
-pub struct ClaimSource<'a> {
+pub(crate) struct ClaimSource<'a> {
     record: &'a StudyRecord,
     /// By base, computed on demand.
     judged: BTreeMap<usize, JudgedRates>,
 }
 
 impl<'a> ClaimSource<'a> {
-    pub fn new(record: &'a StudyRecord) -> Self {
+    pub(crate) fn new(record: &'a StudyRecord) -> Self {
         Self { record, judged: BTreeMap::new() }
     }
 
     /// By pair of systems, then by cell.
-    pub fn figures(&mut self, scope: &ClaimScope, statement: &Statement) -> Vec<ClaimFigure> {
+    pub(crate) fn figures(
+        &mut self,
+        scope: &ClaimScope,
+        statement: &Statement,
+    ) -> Vec<ClaimFigure> {
         let record = self.record;
         let mut figures = Vec::new();
         for &(system, than) in &scope.pairs {
@@ -117,7 +126,8 @@ struct ClaimValues<'a> {
 
 impl ClaimValues<'_> {
     fn of_test(&self, cell: CellId) -> ClaimFigure {
-        let value = self.values().find(|(judged, _)| judged.cell == cell).and_then(|(_, it)| it);
+        let judged = self.cells().find(|judged| judged.cell == cell);
+        let value = judged.and_then(|judged| self.value(judged));
         self.figure(
             Some(cell.test.name().to_owned()),
             u32::from(value.is_some()),
@@ -132,13 +142,15 @@ impl ClaimValues<'_> {
         setups.dedup();
         let of_setup = |setup| {
             let cells = self.scope.cells.iter().filter(|cell| cell.setup == setup).count();
-            let here = self.values().filter(|(judged, _)| judged.cell.setup == setup);
-            let values: Vec<Estimate> = here.filter_map(|(_, value)| value).collect();
+            let here = self.cells().filter(|judged| judged.cell.setup == setup);
+            let values: Vec<Estimate> = here.filter_map(|judged| self.value(judged)).collect();
             let value = match (summary, self.statement.quantity) {
                 // A test without a value may have had any.
                 _ if values.len() < cells => None,
-                // Bounds cannot be resampled by blocks.
-                (Summary::Median, Quantity::Rqps) if !values.iter().any(|it| it.is_bound()) => {
+                // Neither bounds nor counts can be resampled by blocks.
+                (Summary::Median, Quantity::Rqps)
+                    if !self.record.counts_only() && !values.iter().any(|it| it.is_bound()) =>
+                {
                     self.median(setup)
                 }
                 _ => summarised(summary, &values),
@@ -148,9 +160,13 @@ impl ClaimValues<'_> {
         setups.into_iter().map(of_setup).collect()
     }
 
-    fn values(&self) -> impl Iterator<Item = (&CellJudgement, Option<Estimate>)> {
-        let mine = self.judged.judgement.cells.iter().filter(|it| self.is_meant(it));
-        mine.map(|cell| (cell, value(self.statement.quantity, cell)))
+    fn cells(&self) -> impl Iterator<Item = &CellJudgement> {
+        self.judged.judgement.cells.iter().filter(|it| self.is_meant(it))
+    }
+
+    fn value(&self, judged: &CellJudgement) -> Option<Estimate> {
+        let base = self.than.and_then(|than| self.judged.judgement.cell(judged.cell, than));
+        self.statement.quantity.value(judged, base, self.record)
     }
 
     fn is_meant(&self, judged: &CellJudgement) -> bool {
@@ -175,6 +191,7 @@ impl ClaimValues<'_> {
             systems.get(*index).is_some_and(|it| matches!(it.artifact, Artifact::Reported(_)))
         };
         let are_reported = is_reported(&self.system) && self.than.as_ref().is_none_or(is_reported);
+        let quantity = self.statement.quantity;
         ClaimFigure {
             study: self.record.study.id.clone(),
             system: name(self.system),
@@ -183,60 +200,38 @@ impl ClaimValues<'_> {
             tests,
             setup,
             value: value.filter(|it| it.value.is_finite()),
-            decides_alone: are_reported || !self.statement.quantity.has_interval(),
+            decides_alone: are_reported || !quantity.has_interval(),
+            margin: if are_reported || quantity.is_yes_or_no() { 0.0 } else { MARGIN },
             is_extreme: self.scope.extremes.contains(&self.system),
         }
     }
 }
 
-fn value(quantity: Quantity, cell: &CellJudgement) -> Option<Estimate> {
-    let latency = || cell.latency.as_ref();
-    let per_op = |key| cell.per_op?.get(key);
-    let step = || cell.step.as_ref();
-    let is_comparable = cell.verdict != Verdict::Failed;
-    let alone = match quantity {
-        Quantity::Rqps | Quantity::CpuRatio if !is_comparable => return None,
-        Quantity::Rqps => return cell.rqps,
-        Quantity::Qps => return cell.qps,
-        Quantity::CpuRatio => return cell.cpu_ratio,
-        Quantity::Tps => cell.tps,
-        Quantity::LatencyP50 => latency().and_then(|it| it.p50),
-        Quantity::LatencyP95 => latency().and_then(|it| it.p95),
-        Quantity::LatencyP99 => latency().and_then(|it| it.p99),
-        Quantity::LatencyMax => latency().and_then(|it| it.max),
-        Quantity::ServerCpuUs => per_op("server_cpu_us"),
-        Quantity::ContextSwitches => per_op("cs"),
-        Quantity::ClientCpuUs => per_op("client_cpu_us"),
-        Quantity::Reads => per_op("reads"),
-        Quantity::ReadKb => per_op("read_kb"),
-        Quantity::WriteKb => per_op("write_kb"),
-        Quantity::InsertRate => step().map(|it| it.ips),
-        Quantity::DeleteRate => step().map(|it| it.dps),
-        Quantity::QueryRate => step().map(|it| it.qps),
-        Quantity::StepSeconds => step().map(|it| it.seconds),
-        Quantity::Sla => step().and_then(|it| it.sla_met).map(|met| f64::from(u8::from(met))),
-    };
-    alone.map(Estimate::without_interval)
-}
-
-/// Median or extreme of values. The ends of its interval are those of the values' ends, which contain the true one if
-/// all intervals contain theirs.
+/// A statistic of values. Its interval contains the true one if all intervals contain theirs: its ends are the
+/// statistics of the values' ends.
 fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
-    let summarise = |values: Vec<f64>| match summary {
-        Summary::Median => median(&values),
-        Summary::Min => values.into_iter().reduce(f64::min),
-        Summary::Max => values.into_iter().reduce(f64::max),
-    };
-    let value = summarise(values.iter().map(|it| it.value).collect())?;
+    let value = summary.of(&values.iter().map(|it| it.value).collect::<Vec<_>>())?;
     let Some(ends) = values.iter().map(|it| it.ends()).collect::<Option<Vec<(f64, f64)>>>() else {
         return Some(Estimate::without_interval(value));
     };
-    let (low, high) = ends.into_iter().unzip();
-    let (low, high) = (summarise(low)?, summarise(high)?);
+    if summary == Summary::Stddev {
+        return spread(value, values);
+    }
+    let (low, high): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
+    let (low, high) = (summary.of(&low)?, summary.of(&high)?);
     Some(match values.iter().any(|it| it.is_bound()) {
         true => Estimate::between(value, (low, high)),
         false => Estimate { value, low, high },
     })
+}
+
+/// A standard deviation with its interval: it changes at most by that of the changes of the values. `None` with bounds.
+fn spread(value: f64, values: &[Estimate]) -> Option<Estimate> {
+    let half = |it: &Estimate| (it.value - it.low).max(it.high - it.value);
+    let sum: f64 = values.iter().map(|it| half(it) * half(it)).sum();
+    let room = (sum / (values.len() as f64 - 1.0)).sqrt();
+    let is_known = values.iter().all(|it| it.has_interval());
+    is_known.then(|| Estimate { value, low: (value - room).max(0.0), high: value + room })
 }
 
 impl ClaimFigure {
@@ -246,12 +241,15 @@ impl ClaimFigure {
         let (least, most) = (f64::MIN_POSITIVE, f64::MAX);
         match value.ends() {
             Some((low, high)) if value.is_bound() => Some((low.max(least), high.min(most))),
-            ends => ends.or_else(|| self.decides_alone.then_some((value.value, value.value))),
+            ends => ends.or_else(|| {
+                let room = self.margin * value.value.abs();
+                self.decides_alone.then_some((value.value - room, value.value + room))
+            }),
         }
     }
 }
 
-pub fn check_claim(statement: &Statement, figures: Vec<ClaimFigure>) -> CheckedStatement {
+pub(crate) fn check_claim(statement: &Statement, figures: Vec<ClaimFigure>) -> CheckedStatement {
     let figures = match &statement.relation {
         Relation::In(region) => {
             figures.into_iter().map(|it| (in_region(&it, *region), it)).collect()
@@ -369,6 +367,7 @@ mod tests {
             setup: Setup { clients: 1, tables: 1, rows: 1 },
             value: Some(value),
             decides_alone: false,
+            margin: 0.0,
             is_extreme: false,
         }
     }
@@ -410,6 +409,38 @@ mod tests {
         let least = of(Summary::Min);
         assert!(least.is_bound() && least.high == 0.002, "{least:?}");
         assert_eq!(of(Summary::Max), Estimate { value: 0.98, low: 0.93, high: 1.03 });
+    }
+
+    /// Of three values that are 0.1 apart, known within 0.03: the deviation is known within 0.03 × √(3 / 2).
+    #[test]
+    fn averages_and_deviations_have_intervals_if_their_values_do() {
+        let all =
+            [0.9, 1.0, 1.1].map(|value| Estimate { value, low: value - 0.03, high: value + 0.01 });
+        let of = |summary| summarised(summary, &all).unwrap();
+        let [average, spread] = [of(Summary::Average), of(Summary::Stddev)];
+        let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
+        assert!(near(average.value, 1.0) && near(average.low, 0.97) && near(average.high, 1.01));
+        let room = 0.03 * 1.5_f64.sqrt();
+        assert!(near(spread.value, 0.1) && near(spread.low, 0.1 - room), "{spread:?}");
+        assert!(near(spread.high, 0.1 + room), "{spread:?}");
+        let alone = summarised(Summary::Stddev, &[1.0, 1.2].map(Estimate::without_interval));
+        assert!(alone.is_some_and(|it| !it.has_interval()));
+        assert_eq!(summarised(Summary::Stddev, &[Estimate::at_most(0.1), all[0]]), None);
+    }
+
+    #[test]
+    fn a_measured_value_without_an_interval_decides_within_a_margin() {
+        let most = Region { low: f64::NEG_INFINITY, high: 100.0, is_open: false };
+        for (value, margin, expected) in [
+            (99.0, 0.0, ClaimStatus::Holds),
+            (99.0, MARGIN, ClaimStatus::Unknown),
+            (95.0, MARGIN, ClaimStatus::Holds),
+            (104.0, MARGIN, ClaimStatus::Unknown),
+            (106.0, MARGIN, ClaimStatus::Fails),
+        ] {
+            let alone = ClaimFigure { decides_alone: true, margin, ..figure("a", value, 0.0) };
+            assert_eq!(in_region(&alone, most), expected, "{value} {margin}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Claims, and the systems, tests and client counts that they are about.
 
+use std::collections::BTreeMap;
+
 use assay_model::{CellId, StudyRecord, System};
 use regex_lite::Regex;
 
@@ -54,18 +56,20 @@ pub(crate) struct TestWords {
 
 impl ClaimPart {
     /// Systems, each with the one it is compared with; `None` for a figure without comparison.
-    pub fn pairs(&self, systems: &[System]) -> Result<Vec<(usize, Option<usize>)>, &str> {
+    pub(crate) fn pairs(
+        &self,
+        systems: &ClaimSystems<'_>,
+    ) -> Result<Vec<(usize, Option<usize>)>, &str> {
         let others = match &self.than {
             _ if !self.statement.quantity.is_ratio() => vec![],
-            ClaimReference::Base => vec![systems.iter().position(|it| it.is_base).unwrap_or(0)],
+            ClaimReference::Base => vec![systems.base()],
             ClaimReference::Previous => vec![],
-            ClaimReference::Systems(words) => named(words, systems)?,
+            ClaimReference::Systems(words) => systems.named(words)?,
         };
-        let mut measured = named(&self.systems, systems)?;
+        let mut measured = systems.named(&self.systems)?;
         if measured.is_empty() {
-            let is_other = |index: &usize| !others.contains(index);
-            let all = (0..systems.len()).filter(|&index| !systems[index].is_twin);
-            measured = all.filter(is_other).collect();
+            measured = systems.all();
+            measured.retain(|index| !others.contains(index));
         }
         if !self.statement.quantity.is_ratio() {
             return Ok(measured.into_iter().map(|system| (system, None)).collect());
@@ -79,7 +83,7 @@ impl ClaimPart {
     }
 
     /// In the order of the study.
-    pub fn cells(&self, record: &StudyRecord) -> Vec<CellId> {
+    pub(crate) fn cells(&self, record: &StudyRecord) -> Vec<CellId> {
         let study = &record.study;
         let is_meant = |cell: &CellId| {
             self.has_clients(cell.setup.clients)
@@ -88,7 +92,7 @@ impl ClaimPart {
         study.cells.iter().map(|cell| cell.id).filter(is_meant).collect()
     }
 
-    pub fn unknown_test(&self, record: &StudyRecord) -> Option<&str> {
+    pub(crate) fn unknown_test(&self, record: &StudyRecord) -> Option<&str> {
         let study = &record.study;
         let names = |words: &TestWords| {
             let mut cells = study.cells.iter().map(|cell| cell.id.test);
@@ -114,8 +118,9 @@ impl ClaimPart {
         (!names_any || is_named(false)) && !is_named(true)
     }
 
-    pub fn extremes(&self, systems: &[System]) -> Result<Vec<usize>, &str> {
-        self.extreme.as_ref().map_or(Ok(Vec::new()), |it| named(std::slice::from_ref(it), systems))
+    pub(crate) fn extremes(&self, systems: &ClaimSystems<'_>) -> Result<Vec<usize>, &str> {
+        let words = self.extreme.as_ref();
+        words.map_or(Ok(Vec::new()), |it| systems.named(std::slice::from_ref(it)))
     }
 
     /// Words for its systems, tests and client counts; empty if it is about all.
@@ -148,35 +153,81 @@ fn listed(words: &[SystemWords]) -> String {
     words.iter().map(|it| it.words.as_str()).collect::<Vec<_>>().join(" and ")
 }
 
-fn named<'w>(words: &'w [SystemWords], systems: &[System]) -> Result<Vec<usize>, &'w str> {
-    for it in words {
-        if !systems.iter().any(|system| it.name(system)) {
-            return Err(&it.words);
-        }
+/// The systems of a study, and those of a post that they answer for.
+pub(crate) struct ClaimSystems<'a> {
+    pub(crate) systems: &'a [System],
+    /// The name of a system of the study by the name of one of the post; empty if claims name the study's.
+    pub(crate) counterparts: &'a BTreeMap<String, String>,
+}
+
+impl ClaimSystems<'_> {
+    fn base(&self) -> usize {
+        self.systems.iter().position(|it| it.is_base).unwrap_or(0)
     }
-    let is_named = |system: &System| words.iter().any(|it| it.name(system));
-    let named = systems.iter().enumerate().filter(|(_, system)| is_named(system));
-    Ok(named.map(|(index, _)| index).collect())
+
+    /// Without twins, and without systems that answer for none.
+    fn all(&self) -> Vec<usize> {
+        let answers = |system: &System| {
+            self.counterparts.is_empty() || self.counterparts.values().any(|it| *it == system.name)
+        };
+        let systems = self.systems.iter().enumerate();
+        let all = systems.filter(|(_, system)| !system.is_twin && answers(system));
+        all.map(|(index, _)| index).collect()
+    }
+
+    /// Fails with words that name none.
+    fn named<'w>(&self, words: &'w [SystemWords]) -> Result<Vec<usize>, &'w str> {
+        let is_named = |words: &SystemWords, system: &System| match self.counterparts.is_empty() {
+            true => words.name(system),
+            false => {
+                let mut answered = self.counterparts.iter();
+                answered.any(|(name, here)| *here == system.name && words.name_as(name))
+            }
+        };
+        for it in words {
+            if !self.systems.iter().any(|system| is_named(it, system)) {
+                return Err(&it.words);
+            }
+        }
+        let systems = self.systems.iter().enumerate();
+        let named = systems.filter(|(_, system)| words.iter().any(|it| is_named(it, system)));
+        Ok(named.map(|(index, _)| index).collect())
+    }
 }
 
 impl SystemWords {
     /// Whether the words name this system: `8.0`, `mysql@8.0` and `mysql` name MySQL 8.0.36. A product's name matches
     /// no published server of unknown product.
     fn name(&self, system: &System) -> bool {
-        let words = self.words.as_str();
-        if words == system.name || self.pattern.as_ref().is_some_and(|it| it.is_match(&system.name))
-        {
-            return true;
-        }
         let product = system.artifact.product().map(|it| it.word());
-        let version = match words.split_once('@') {
-            _ if product == Some(words) => return !system.is_twin,
-            Some((of, version)) if product == Some(of) => version,
+        let version = system.artifact.version();
+        self.is_name(&system.name) || !system.is_twin && self.is_version(product, version)
+    }
+
+    /// The same of a system that is known by its name only, such as `mysql@8.0.36`.
+    fn name_as(&self, name: &str) -> bool {
+        let (product, version) = match name.split_once('@') {
+            Some((product, version)) => (Some(product), version),
+            None => (None, ""),
+        };
+        let version = version.split(['+', '/', '#']).next().unwrap_or_default();
+        self.is_name(name) || self.is_version(product, version)
+    }
+
+    fn is_name(&self, name: &str) -> bool {
+        self.words == name || self.pattern.as_ref().is_some_and(|it| it.is_match(name))
+    }
+
+    fn is_version(&self, product: Option<&str>, version: &str) -> bool {
+        let words = self.words.as_str();
+        let wanted = match words.split_once('@') {
+            _ if product == Some(words) => return true,
+            Some((of, wanted)) if product == Some(of) => wanted,
             Some(_) => return false,
             None => words,
         };
-        let rest = system.artifact.version().strip_prefix(version);
+        let rest = version.strip_prefix(wanted);
         let is_part = |rest: &str| rest.is_empty() || rest.starts_with(['.', '-']);
-        !system.is_twin && !version.is_empty() && rest.is_some_and(is_part)
+        !wanted.is_empty() && rest.is_some_and(is_part)
     }
 }

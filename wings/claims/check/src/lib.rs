@@ -7,11 +7,13 @@ mod check;
 mod claim;
 mod read;
 mod statement;
+mod study_check;
 mod value;
 
-pub use check::{CheckedStatement, ClaimFigure, ClaimScope, ClaimSource, ClaimStatus, check_claim};
+pub use check::{CheckedStatement, ClaimFigure, ClaimStatus, MARGIN};
 pub use claim::{ClaimFile, ClaimPart, PublishedClaim};
 pub use statement::{Quantity, Region, Relation, Share, ShareUnit, Statement, Summary};
+pub use study_check::{CheckedClaim, CheckedPart, check_claims};
 
 use assay_plan::FileError;
 

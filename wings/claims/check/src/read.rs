@@ -4,7 +4,7 @@ use assay_plan::document::{FileFault, FileResult, FileTable, FileValue, listed, 
 
 use crate::claim::{ClaimFile, ClaimPart, ClaimReference, PublishedClaim, SystemWords};
 use crate::statement::{Quantity, Relation, Share, ShareUnit, Statement, Summary};
-use crate::value::{RELATIONS, clients, relation, shared, systems, tests};
+use crate::value::{ClaimSubject, RELATIONS, clients, quantity, relation, shared, systems, tests};
 
 const MOST: usize = 1000;
 
@@ -91,21 +91,14 @@ fn words(value: &FileValue<'_>) -> FileResult<String> {
 /// Reads a part, with missing keys from the following tables.
 fn part(value: &FileValue<'_>, tables: &[&FileTable<'_>]) -> FileResult<ClaimPart> {
     let get = |key: &str| tables.iter().find_map(|table| table.get(key));
-    let quantity = match get("quantity") {
-        None => Quantity::Rqps,
-        Some(value) => {
-            let word = value.word(&Quantity::ALL.map(Quantity::word))?;
-            let named = Quantity::ALL.into_iter().find(|quantity| quantity.word() == word);
-            named.expect("it is one of these words")
-        }
-    };
+    let quantity = get("quantity").map_or(Ok(Quantity::Rqps), |value| quantity(&value))?;
     let summary = get("summary").map(|value| value.word(&Summary::ALL.map(Summary::word)));
     let summary = summary
         .transpose()?
         .and_then(|word| Summary::ALL.into_iter().find(|summary| summary.word() == word));
     let share = get("in").map(|value| shared(&value)).transpose()?;
     let (share, counted) = share.unwrap_or((Share::Every, ShareUnit::Tests));
-    let (relation, extreme) = relation_of(value, tables, quantity)?;
+    let (relation, extreme) = relation_of(value, tables, ClaimSubject { quantity, summary })?;
     let than = match tables.iter().find_map(|table| table.get("than")) {
         Some(it)
             if !quantity.is_ratio() && tables.first().is_some_and(|t| t.get("than").is_some()) =>
@@ -114,7 +107,7 @@ fn part(value: &FileValue<'_>, tables: &[&FileTable<'_>]) -> FileResult<ClaimPar
                 it.key_span,
                 format!("`{}` compares nothing", quantity.word()),
             )
-            .hint("`rqps` and `cpu_ratio` compare a system with another one"));
+            .hint("`rqps`, `cpu_ratio` and `relative FIGURE` compare a system with another one"));
         }
         Some(it) if it.value.as_str() == Some("previous") => ClaimReference::Previous,
         Some(it) => ClaimReference::Systems(systems(&it)?),
@@ -133,14 +126,14 @@ fn part(value: &FileValue<'_>, tables: &[&FileTable<'_>]) -> FileResult<ClaimPar
 fn relation_of(
     value: &FileValue<'_>,
     tables: &[&FileTable<'_>],
-    quantity: Quantity,
+    subject: ClaimSubject,
 ) -> FileResult<(Relation, Option<SystemWords>)> {
     for table in tables {
         let found: Vec<FileValue<'_>> = RELATIONS.iter().filter_map(|key| table.get(key)).collect();
         match found.as_slice() {
             [] => {}
             [only] => {
-                let relation = relation(only, table.get("within").as_ref(), quantity)?;
+                let relation = relation(only, table.get("within").as_ref(), subject)?;
                 let is_extreme = !matches!(relation, Relation::In(_));
                 let extreme = is_extreme.then(|| systems(only)).transpose()?;
                 return Ok((relation, extreme.and_then(|it| it.into_iter().next())));

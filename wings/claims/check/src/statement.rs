@@ -1,121 +1,170 @@
 //! Published claims about measured values, as data.
 
-/// A measured value, in the order in which users see them. Its word is its name in the JSON of reports.
+use assay_model::{Estimate, StudyRecord, Verdict};
+use assay_verdict::{CellJudgement, LATENCIES, METRICS, PER_OP, mean, median, variance};
+use serde::Deserialize;
+
+/// A measured value. The word of a figure is its name in the CSV of reports, or its published name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// Operations per second relative to another system.
     Rqps,
     /// Queries per second.
     Qps,
-    /// Transactions per second.
-    Tps,
-    /// Server CPU time per operation relative to another system.
+    /// CPU time per operation relative to another system.
     CpuRatio,
-    /// Median event latency, µs.
-    LatencyP50,
-    /// 95th percentile of event latency, µs.
-    LatencyP95,
-    /// 99th percentile of event latency, µs.
-    LatencyP99,
-    /// Largest event latency, µs.
-    LatencyMax,
-    /// CPU time per operation of the threads that serve connections, µs.
-    ServerCpuUs,
-    /// CPU time of the clients per operation, µs.
-    ClientCpuUs,
-    /// Context switches per operation.
-    ContextSwitches,
-    /// Reads from the disk per operation.
-    Reads,
-    /// KiB read per operation.
-    ReadKb,
-    /// KiB written per operation.
-    WriteKb,
-    /// Rows inserted per second in a step of the Insert Benchmark.
-    InsertRate,
-    /// Rows deleted per second in such a step.
-    DeleteRate,
-    /// Queries per second in such a step.
-    QueryRate,
-    /// Duration of such a step, seconds.
-    StepSeconds,
-    /// 1 if such a step kept its background rate, else 0.
-    Sla,
+    /// Any other figure, by its name.
+    Figure(&'static str),
+    /// Such a figure divided by that of another system.
+    Relative(&'static str),
+}
+
+const SLA_MET: &str = "sla_met";
+
+/// Prefix of the word of a ratio.
+const RELATIVE: &str = "relative ";
+
+type FigureOf = fn(&CellJudgement) -> Option<f64>;
+
+/// Figures beside those of [`LATENCIES`], [`PER_OP`] and [`METRICS`].
+const OTHERS: [(&str, FigureOf); 6] = [
+    ("tps", |cell| cell.tps),
+    ("step_ips", |cell| Some(cell.step.as_ref()?.ips)),
+    ("step_dps", |cell| Some(cell.step.as_ref()?.dps)),
+    ("step_qps", |cell| Some(cell.step.as_ref()?.qps)),
+    ("step_seconds", |cell| Some(cell.step.as_ref()?.seconds)),
+    (SLA_MET, |cell| Some(f64::from(u8::from(cell.step.as_ref()?.sla_met?)))),
+];
+
+/// The names of all figures.
+fn figures() -> impl Iterator<Item = &'static str> {
+    let rows = LATENCIES.iter().chain(PER_OP).filter(|figure| figure.is_in_files());
+    let others = OTHERS.into_iter().map(|(name, _)| name);
+    others.chain(rows.map(|figure| figure.key)).chain(METRICS.into_iter().map(|it| it.name))
+}
+
+/// A figure of a system in a cell, by its name.
+fn figure(name: &str, cell: &CellJudgement, record: &StudyRecord) -> Option<f64> {
+    if let Some((_, value)) = OTHERS.into_iter().find(|(other, _)| *other == name) {
+        return value(cell);
+    }
+    if let Some(metric) = METRICS.into_iter().find(|metric| metric.name == name) {
+        return metric.value(cell, record);
+    }
+    if let Some(latency) = LATENCIES.iter().find(|figure| figure.key == name) {
+        return latency.value(cell);
+    }
+    // A published rate becomes a slice without counters.
+    let counted = PER_OP.iter().find(|figure| figure.key == name && !record.is_reported());
+    counted?.value(cell)
 }
 
 impl Quantity {
-    pub const ALL: [Self; 19] = [
-        Self::Rqps,
-        Self::Qps,
-        Self::Tps,
-        Self::CpuRatio,
-        Self::LatencyP50,
-        Self::LatencyP95,
-        Self::LatencyP99,
-        Self::LatencyMax,
-        Self::ServerCpuUs,
-        Self::ClientCpuUs,
-        Self::ContextSwitches,
-        Self::Reads,
-        Self::ReadKb,
-        Self::WriteKb,
-        Self::InsertRate,
-        Self::DeleteRate,
-        Self::QueryRate,
-        Self::StepSeconds,
-        Self::Sla,
-    ];
+    /// Latencies may leave out their unit.
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        let known = |word: &str| {
+            let is_it = |name: &&str| {
+                *name == word
+                    || word.starts_with("latency_") && name.strip_suffix("_us") == Some(word)
+            };
+            figures().find(is_it)
+        };
+        match word {
+            "rqps" => Some(Self::Rqps),
+            "qps" => Some(Self::Qps),
+            "cpu_ratio" => Some(Self::CpuRatio),
+            _ => match word.strip_prefix(RELATIVE) {
+                Some(word) => known(word).map(Self::Relative),
+                None => known(word).map(Self::Figure),
+            },
+        }
+    }
 
-    pub fn word(self) -> &'static str {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let own = [Self::Rqps, Self::Qps, Self::CpuRatio];
+        own.into_iter().chain(figures().map(Self::Figure)).chain(figures().map(Self::Relative))
+    }
+
+    pub fn word(self) -> String {
         match self {
-            Self::Rqps => "rqps",
-            Self::Qps => "qps",
-            Self::Tps => "tps",
-            Self::CpuRatio => "cpu_ratio",
-            Self::LatencyP50 => "latency_p50",
-            Self::LatencyP95 => "latency_p95",
-            Self::LatencyP99 => "latency_p99",
-            Self::LatencyMax => "latency_max",
-            Self::ServerCpuUs => "server_cpu_us",
-            Self::ClientCpuUs => "client_cpu_us",
-            Self::ContextSwitches => "cs",
-            Self::Reads => "reads",
-            Self::ReadKb => "read_kb",
-            Self::WriteKb => "write_kb",
-            Self::InsertRate => "step_ips",
-            Self::DeleteRate => "step_dps",
-            Self::QueryRate => "step_qps",
-            Self::StepSeconds => "step_seconds",
-            Self::Sla => "sla_met",
+            Self::Rqps => "rqps".to_owned(),
+            Self::Qps => "qps".to_owned(),
+            Self::CpuRatio => "cpu_ratio".to_owned(),
+            Self::Figure(name) => name.to_owned(),
+            Self::Relative(name) => format!("{RELATIVE}{name}"),
         }
     }
 
     pub fn is_ratio(self) -> bool {
-        matches!(self, Self::Rqps | Self::CpuRatio)
+        matches!(self, Self::Rqps | Self::CpuRatio | Self::Relative(_))
+    }
+
+    /// Whether it is 1 or 0 for yes or no.
+    pub fn is_yes_or_no(self) -> bool {
+        self == Self::Figure(SLA_MET)
     }
 
     /// Whether assay computes an interval, given enough measurements.
     pub fn has_interval(self) -> bool {
         matches!(self, Self::Rqps | Self::Qps | Self::CpuRatio)
     }
+
+    /// `base` is the cell of the system that ratios are relative to, which is the base of the judgement.
+    pub(crate) fn value(
+        self,
+        cell: &CellJudgement,
+        base: Option<&CellJudgement>,
+        record: &StudyRecord,
+    ) -> Option<Estimate> {
+        if self.is_ratio() && cell.verdict == Verdict::Failed {
+            return None;
+        }
+        let alone = match self {
+            Self::Rqps => return cell.relative_rate(record),
+            Self::Qps => return cell.qps,
+            Self::CpuRatio => return cell.relative_cost(record),
+            Self::Figure(name) => figure(name, cell, record),
+            Self::Relative(name) => {
+                Some(figure(name, cell, record)? / figure(name, base?, record)?)
+            }
+        };
+        alone.filter(|it| it.is_finite()).map(Estimate::without_interval)
+    }
 }
 
-/// The statistic over several tests that a claim is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The statistic over several tests that a claim or a printed number is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Summary {
     Median,
+    Average,
     Min,
     Max,
+    /// Of the sample.
+    Stddev,
 }
 
 impl Summary {
-    pub const ALL: [Self; 3] = [Self::Median, Self::Min, Self::Max];
+    pub const ALL: [Self; 5] = [Self::Median, Self::Average, Self::Min, Self::Max, Self::Stddev];
 
     pub fn word(self) -> &'static str {
         match self {
             Self::Median => "median",
+            Self::Average => "average",
             Self::Min => "min",
             Self::Max => "max",
+            Self::Stddev => "stddev",
+        }
+    }
+
+    /// `None` without values, and for the standard deviation of a single one.
+    pub fn of(self, values: &[f64]) -> Option<f64> {
+        match self {
+            Self::Median => median(values),
+            Self::Average => (!values.is_empty()).then(|| mean(values)),
+            Self::Min => values.iter().copied().reduce(f64::min),
+            Self::Max => values.iter().copied().reduce(f64::max),
+            Self::Stddev => variance(values).map(f64::sqrt),
         }
     }
 }
@@ -172,4 +221,32 @@ pub struct Statement {
     pub relation: Relation,
     pub share: Share,
     pub counted: ShareUnit,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_those_of_the_sample() {
+        let of = |summary: Summary| summary.of(&[0.8, 0.9, 1.3]).unwrap();
+        assert!((of(Summary::Average) - 1.0).abs() < 1e-9);
+        assert!((of(Summary::Stddev) - 0.07_f64.sqrt()).abs() < 1e-9);
+        assert_eq!([Summary::Median, Summary::Min, Summary::Max].map(of), [0.9, 0.8, 1.3]);
+        assert_eq!(Summary::Stddev.of(&[1.0]), None);
+        assert!(Summary::ALL.iter().all(|it| it.of(&[]).is_none()));
+    }
+
+    #[test]
+    fn every_word_names_its_quantity() {
+        for quantity in Quantity::all() {
+            assert_eq!(Quantity::of(&quantity.word()), Some(quantity));
+        }
+        assert_eq!(Quantity::of("latency_p99"), Some(Quantity::Figure("latency_p99_us")));
+        assert_eq!(Quantity::of("relative cs/o"), Some(Quantity::Relative("cs/o")));
+        // The rest is not in reports, or is a ratio already.
+        for word in ["all_cpu_us", "server_cpu", "relative rqps", "relative", "cs ratio"] {
+            assert_eq!(Quantity::of(word), None, "{word}");
+        }
+    }
 }

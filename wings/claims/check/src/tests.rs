@@ -1,6 +1,9 @@
 //! Files of published claims: their meaning, and mistakes in them.
 
-use assay_model::Hint as _;
+use std::collections::BTreeMap;
+
+use assay_import::{ImportFacts, metrics, qps_table, study_of};
+use assay_model::{Hint as _, Setup, StudyRecord};
 
 use super::*;
 
@@ -43,6 +46,78 @@ fn relations_are_ranges() {
         };
         assert!((found.low - low).abs() < 1e-9 && (found.high - high).abs() < 1e-9, "{found:?}");
     }
+}
+
+/// Published results of 5.6.14 and 8.0.33 in a test.
+fn record() -> StudyRecord {
+    let table = "col-1 : x.my5614_rel.z1.pk1\ncol-2 : x.my8033_rel.z1.pk1\n\
+        1000\t800\thot-points_range=100\n";
+    let of_runs = "sb.met.hot-points.range100.pk1.dop1\n--- absolute\ncpu/o\tcs/o\to/s\tdbms\n\
+        0.1\t8\t1000\tx.my5614_rel.z1.pk1\n0.2\t10\t800\tx.my8033_rel.z1.pk1\n";
+    let (table, _) = qps_table("table", table.as_bytes()).unwrap();
+    let (of_runs, _) = metrics("metrics", of_runs.as_bytes()).unwrap();
+    let about = ImportFacts {
+        reported_in: "table".to_owned(),
+        id: "study".to_owned(),
+        imported_ms: 0,
+        setup: Setup { clients: 1, tables: 1, rows: 1 },
+        assay_version: String::new(),
+    };
+    study_of(&table, Some(&of_runs), &about).unwrap()
+}
+
+fn status(lines: &str) -> ClaimStatus {
+    let file = read(&format!("source = \"s\"\n[[claim]]\ntext = \"x\"\n{lines}\n"));
+    let checked = check_claims(&file.claims, &[record()], &BTreeMap::new());
+    ClaimStatus::of_all(checked.iter().map(CheckedClaim::status))
+}
+
+#[test]
+fn published_metrics_their_ratios_and_statistics_are_figures() {
+    for (lines, expected) in [
+        ("quantity = \"relative cs/o\"\nabout = 1.25\nwithin = \"1%\"", ClaimStatus::Holds),
+        ("quantity = \"cpu_ratio\"\nat-least = \"+100%\"", ClaimStatus::Holds),
+        ("quantity = \"cs/o\"\nsystems = \"8.0\"\nat-most = 9", ClaimStatus::Fails),
+        ("quantity = \"relative cs/o\"\nsummary = \"average\"\nat-most = 1.2", ClaimStatus::Fails),
+        // A single test has no deviation, and the server's switches are not published.
+        ("summary = \"stddev\"\nat-most = 0.1", ClaimStatus::Unknown),
+        ("quantity = \"relative cs\"\nat-most = 9", ClaimStatus::Unknown),
+    ] {
+        assert_eq!(status(lines), expected, "{lines}");
+    }
+    let spread = read_claims(
+        "x",
+        "[[claim]]\nsource = \"s\"\ntext = \"x\"\nsummary = \"stddev\"\nfaster = true\n",
+    );
+    let message = spread.unwrap_err().to_string();
+    assert!(message.contains("`faster` is not said of `stddev`"), "{message}");
+}
+
+#[test]
+fn a_claim_about_a_system_is_about_its_counterpart() {
+    let file = read(
+        "source = \"s\"\nthan = \"5.6.51\"\n[[claim]]\ntext = \"x\"\nsystems = \"8.0\"\nslower = \"10%\"\n\
+         [[claim]]\ntext = \"x\"\nsystems = \"mysql@8.4\"\nslower = true\n\
+         [[claim]]\ntext = \"x\"\nsystems = \"*\"\nlowest = \"8.0.44\"\nquantity = \"qps\"\n\
+         [[claim]]\ntext = \"x\"\nslower = true\n",
+    );
+    let own = |name: &str, here: &str| (name.to_owned(), here.to_owned());
+    let counterparts = BTreeMap::from([
+        own("mysql@5.6.51", "mysql@5.6.14"),
+        own("mysql@8.0.44", "mysql@8.0.33"),
+        own("mysql@9.5.0", "mysql@9.7"),
+    ]);
+    let checked = check_claims(&file.claims, &[record()], &counterparts);
+    let found: Vec<ClaimStatus> = checked.iter().map(CheckedClaim::status).collect();
+    let [holds, unknown] = [ClaimStatus::Holds, ClaimStatus::Unknown];
+    assert_eq!(found, [holds, unknown, holds, holds]);
+    let missing = ["`mysql@8.4` is not among the systems: mysql@5.6.14, mysql@8.0.33"];
+    assert_eq!(checked[1].parts[0].missing, missing);
+    let figures = &checked[0].parts[0].checked.figures;
+    assert_eq!(figures[0].0.than.as_deref(), Some("mysql@5.6.14"));
+    // Without counterparts, 5.6.51 is none of the systems.
+    let checked = check_claims(&file.claims[..1], &[record()], &BTreeMap::new());
+    assert_eq!(checked[0].status(), unknown);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use assay_plan::document::{FileFault, FileResult, FileValue};
 use assay_plan::{glob, parse_percent};
 
 use crate::claim::{SystemWords, TestWords};
-use crate::statement::{Quantity, Region, Relation, Share, ShareUnit};
+use crate::statement::{Quantity, Region, Relation, Share, ShareUnit, Summary};
 
 const MOST: usize = 200;
 
@@ -18,21 +18,56 @@ fn wrong(value: &FileValue<'_>, expected: &str) -> FileFault {
     value.fault(format!("`{}` must be {expected}", value.key))
 }
 
+/// What a relation is said of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClaimSubject {
+    pub(crate) quantity: Quantity,
+    pub(crate) summary: Option<Summary>,
+}
+
+impl ClaimSubject {
+    fn is_spread(self) -> bool {
+        self.summary == Some(Summary::Stddev)
+    }
+
+    fn is_rate(self) -> bool {
+        self.quantity == Quantity::Rqps && !self.is_spread()
+    }
+
+    fn is_ratio(self) -> bool {
+        self.quantity.is_ratio() && !self.is_spread()
+    }
+
+    fn word(self) -> String {
+        if self.is_spread() { Summary::Stddev.word().to_owned() } else { self.quantity.word() }
+    }
+}
+
+pub(crate) fn quantity(value: &FileValue<'_>) -> FileResult<Quantity> {
+    let text = value.text("a figure such as `\"rqps\"` or `\"relative cs/o\"`")?;
+    Quantity::of(text).ok_or_else(|| {
+        let all = Quantity::all().map(Quantity::word);
+        let otherwise = "docs/reference/claim-files.md lists them";
+        value
+            .fault(format!("`{text}` is not a valid `{}`", value.key))
+            .hint_nearest(text, all, otherwise)
+    })
+}
+
 /// Relation set by a key of [`RELATIONS`]. `within` is the tolerance of `about`.
 pub(crate) fn relation(
     value: &FileValue<'_>,
     within: Option<&FileValue<'_>>,
-    quantity: Quantity,
+    subject: ClaimSubject,
 ) -> FileResult<Relation> {
     if let Some(within) = within.filter(|_| value.key != "about") {
         return Err(FileFault::at(within.key_span.clone(), "`within` belongs to `about`"));
     }
-    let is_rate = quantity == Quantity::Rqps;
     let words = || value.text("the words that name a system, such as `\"8.0.28\"`");
-    if matches!(value.key, "faster" | "slower") && !is_rate
-        || value.key == "same" && !quantity.is_ratio()
+    if matches!(value.key, "faster" | "slower") && !subject.is_rate()
+        || value.key == "same" && !subject.is_ratio()
     {
-        let message = format!("`{}` is not said of `{}`", value.key, quantity.word());
+        let message = format!("`{}` is not said of `{}`", value.key, subject.word());
         return Err(FileFault::at(value.key_span.clone(), message)
             .hint("`at-least`, `at-most`, `between` and `about` are said of every quantity"));
     }
@@ -48,27 +83,27 @@ pub(crate) fn relation(
             let most = percent(value)?;
             closed(1.0 - most, 1.0 + most)
         }
-        "at-least" => closed(number(value, quantity)?, f64::INFINITY),
-        "at-most" => closed(f64::NEG_INFINITY, number(value, quantity)?),
-        "between" => between(value, quantity)?,
+        "at-least" => closed(number(value, subject)?, f64::INFINITY),
+        "at-most" => closed(f64::NEG_INFINITY, number(value, subject)?),
+        "between" => between(value, subject)?,
         _ => {
             let Some(within) = within else {
                 return Err(FileFault::at(value.key_span.clone(), "`about` lacks `within`")
                     .hint("for example `about = \"-20%\"` and `within = \"5%\"`"));
             };
-            let middle = number(value, quantity)?;
-            let scale = if quantity.is_ratio() { 1.0 } else { middle.abs() };
+            let middle = number(value, subject)?;
+            let scale = if subject.is_ratio() { 1.0 } else { middle.abs() };
             let room = scale * percent(within)?;
             closed(middle - room, middle + room)
         }
     }))
 }
 
-fn between(value: &FileValue<'_>, quantity: Quantity) -> FileResult<Region> {
+fn between(value: &FileValue<'_>, subject: ClaimSubject) -> FileResult<Region> {
     const EXPECTED: &str = "two numbers such as `[\"-30%\", \"-15%\"]`";
     let ends = value.list(EXPECTED)?;
     let [low, high] = ends.as_slice() else { return Err(wrong(value, EXPECTED)) };
-    let (low, high) = (number(low, quantity)?, number(high, quantity)?);
+    let (low, high) = (number(low, subject)?, number(high, subject)?);
     if low > high {
         return Err(value.fault("the first number must not be the larger one"));
     }
@@ -76,16 +111,16 @@ fn between(value: &FileValue<'_>, quantity: Quantity) -> FileResult<Region> {
 }
 
 /// A number of a quantity. A ratio may be a change: `"-20%"` is 0.8.
-fn number(value: &FileValue<'_>, quantity: Quantity) -> FileResult<f64> {
+fn number(value: &FileValue<'_>, subject: ClaimSubject) -> FileResult<f64> {
     let Some(text) = value.value.as_str() else { return value.fraction(&(0.0..=LARGEST)) };
-    let expected = if quantity.is_ratio() {
+    let expected = if subject.is_ratio() {
         "a ratio such as `0.8`, or a change with its sign such as `\"-20%\"`"
     } else {
         "a number"
     };
     let change = text.trim().strip_suffix('%').filter(|it| it.starts_with(['+', '-']));
     let change: Option<f64> = change.and_then(|it| format!("{it}e-2").parse().ok());
-    let change = change.filter(|it| quantity.is_ratio() && (-1.0..=LARGEST).contains(it));
+    let change = change.filter(|it| subject.is_ratio() && (-1.0..=LARGEST).contains(it));
     change.map(|it| 1.0 + it).ok_or_else(|| wrong(value, expected))
 }
 

@@ -1,11 +1,14 @@
 //! Metrics per operation: `o.met.*` and `met.*.txt`.
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
+use assay_model::Test;
 use assay_model::limits::{CELLS, SYSTEMS};
+use assay_workloads::{published_test, tests_of};
 
 use crate::line::{ParseResult, each_line, name, value};
-use crate::qps::{QpsKind, QpsRow, QpsTable};
+use crate::qps::{QpsKind, QpsRow, QpsTable, nearest_set};
 
 const SERVER: &str = "dbms";
 
@@ -38,6 +41,9 @@ pub struct MetricRow {
 /// The rate of a run; kept apart from the metrics.
 pub(crate) const RATE: &str = "o/s";
 
+/// Tables and metrics have rates as whole numbers.
+const ROUNDING: f64 = 0.5;
+
 impl Metrics {
     /// Number of clients of all runs; `None` if it differs or is unknown.
     pub fn clients(&self) -> Option<u32> {
@@ -46,7 +52,7 @@ impl Metrics {
         clients.all(|it| it == first).then_some(first)
     }
 
-    /// The rates of all runs as a table of queries per second.
+    /// The rates of all runs that are reported as a table of queries per second.
     pub fn table(&self) -> QpsTable {
         let mut servers: Vec<String> = Vec::new();
         for row in self.sections.iter().flat_map(|section| &section.absolute) {
@@ -63,19 +69,51 @@ impl Metrics {
             };
             Some(QpsRow { test: name, values: servers.iter().map(rate_of).collect() })
         };
-        let rows = self.sections.iter().filter_map(row).collect();
+        let mut rows: Vec<QpsRow> = self.sections.iter().filter_map(row).collect();
+        let tests: BTreeSet<Test> =
+            rows.iter().filter_map(|row| published_test(&row.test)).collect();
+        let of_set = tests_of(nearest_set(&tests));
+        if of_set.iter().all(|test| tests.contains(test)) {
+            // Two reads before the writes are run with every set, but reported only with those that have them.
+            let is_of_set =
+                |row: &QpsRow| published_test(&row.test).is_some_and(|it| of_set.contains(&it));
+            rows.retain(|row| !row.test.contains(".pre") || is_of_set(row));
+        }
         QpsTable { kind: QpsKind::Absolute, servers, rows }
+    }
+
+    /// Whether it has all rates of a table: then both are of the same runs.
+    pub fn has_rates_of(&self, table: &QpsTable) -> bool {
+        let rates = table.rows.iter().flat_map(|row| {
+            let servers = table.servers.iter().zip(&row.values);
+            servers.filter_map(move |(server, rate)| Some((&row.test, server, (*rate)?)))
+        });
+        let mut rates = rates.filter(|(.., rate)| *rate > 0.0).peekable();
+        rates.peek().is_some()
+            && rates.all(|(test, server, rate)| {
+                self.rate(test, server).is_some_and(|it| (it - rate).abs() <= ROUNDING)
+            })
+    }
+
+    fn rate(&self, test: &str, server: &str) -> Option<f64> {
+        let (section, row) = self.row(test, server)?;
+        row.values.get(section.column(RATE)?).copied().flatten()
     }
 
     /// Metrics by the names in a table of queries per second, such as `point-query_range=100` and
     /// `x.my5651_rel.z12a.pk1`.
     pub(crate) fn of_run(&self, test: &str, server: &str) -> Option<Vec<(String, f64)>> {
-        let is_test = |section: &&MetricSection| section.run().is_some_and(|it| it.is_of(test));
-        let section = self.sections.iter().find(is_test)?;
-        let row = section.absolute.iter().find(|row| plain(&row.server) == plain(server))?;
+        let (section, row) = self.row(test, server)?;
         let named = section.columns.iter().zip(&row.values);
         let known = named.filter_map(|(name, value)| Some((name.clone(), (*value)?)));
         Some(known.filter(|(name, _)| name != RATE).collect())
+    }
+
+    fn row(&self, test: &str, server: &str) -> Option<(&MetricSection, &MetricRow)> {
+        let is_test = |section: &&MetricSection| section.run().is_some_and(|it| it.is_of(test));
+        let section = self.sections.iter().find(is_test)?;
+        let row = section.absolute.iter().find(|row| plain(&row.server) == plain(server))?;
+        Some((section, row))
     }
 }
 
@@ -214,6 +252,48 @@ mod tests {
             (second.title.as_str(), second.absolute.len()),
             ("sb.met.scan.range100.pk1.dop1", 0)
         );
+    }
+
+    #[test]
+    fn metrics_of_the_same_runs_have_all_rates_of_a_table() {
+        let text = "sb.met.insert.range100.pk1.dop16\n--- absolute\ncpu/o\t\to/s\tdbms\n\
+                    0.1\t900\tx.my5651\n0.2\t800\tx.my8044\n0.3\t700\tx.my9500\n";
+        let (found, faults) = metrics("o.met.my.all", text.as_bytes()).unwrap();
+        assert!(faults.is_empty(), "{faults:?}");
+        assert_eq!(found.clients(), Some(16));
+        let has = |servers: [&str; 2], test: &str, values: [Option<f64>; 2]| {
+            let row = QpsRow { test: test.to_owned(), values: values.to_vec() };
+            let servers = servers.map(str::to_owned).to_vec();
+            found.has_rates_of(&QpsTable { kind: QpsKind::Absolute, servers, rows: vec![row] })
+        };
+        let both = ["x.my5651", "x.my9500"];
+        assert!(has(both, "insert_range=100", [Some(900.0), Some(700.0)]));
+        assert!(has(both, "insert_range=100", [Some(900.0), None]));
+        assert!(!has(both, "insert_range=100", [Some(900.0), Some(701.0)]));
+        assert!(!has(both, "insert_range=100", [None, Some(0.0)]));
+        assert!(!has(both, "delete_range=100", [Some(900.0), Some(700.0)]));
+        assert!(!has(["x.my5651", "x.my5744"], "insert_range=100", [Some(900.0); 2]));
+    }
+
+    /// Of the runs of the set of 32, the table has 32.
+    #[test]
+    fn a_run_before_the_writes_is_no_row_of_a_set_without_it() {
+        use assay_model::TestSet;
+        let names = |set| tests_of(set).into_iter().map(|test| test.name().to_owned());
+        let table = |names: &mut dyn Iterator<Item = String>| {
+            let section = |name: String| {
+                let (test, range) = name.split_once("_range=").unwrap_or((&name, "100"));
+                format!(
+                    "sb.met.{test}.range{range}.pk1.dop1\n--- absolute\ncpu/o\to/s\tdbms\n1\t9\tx\n\n"
+                )
+            };
+            let text: String = names.map(section).collect();
+            metrics("o.met", text.as_bytes()).unwrap().0.table().rows.len()
+        };
+        let before = ["point-query.pre", "range-notcovered-si.pre"].map(str::to_owned);
+        assert_eq!(table(&mut names(TestSet::Set32).chain(before.clone())), 32);
+        assert_eq!(table(&mut names(TestSet::Set42)), 42);
+        assert_eq!(table(&mut before.into_iter()), 2);
     }
 
     #[test]

@@ -5,6 +5,8 @@ use std::io::BufRead;
 use std::ops::RangeInclusive;
 
 use assay_model::limits::{CELLS, SYSTEMS};
+use assay_model::{Test, TestSet};
+use assay_workloads::tests_of;
 
 use crate::line::{ParseResult, each_line, name, value};
 
@@ -112,6 +114,15 @@ fn row(line: &str) -> Result<QpsRow, String> {
     Ok(QpsRow { test: name(test)?, values })
 }
 
+/// The published set that differs in the fewest tests; it decides their groups.
+pub(crate) fn nearest_set(tests: &BTreeSet<Test>) -> TestSet {
+    let difference = |set: &TestSet| {
+        let of_set: BTreeSet<Test> = tests_of(*set).into_iter().collect();
+        of_set.symmetric_difference(tests).count()
+    };
+    TestSet::PUBLISHED.into_iter().min_by_key(difference).unwrap_or(TestSet::Set47)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,5 +182,23 @@ mod tests {
         let names: Vec<_> = table.rows.iter().map(|row| row.test.as_str()).collect();
         assert_eq!(names, ["one", "three"]);
         assert_eq!(table.rows[1].values, [None]);
+    }
+
+    /// The author's runs of the set of 32 include two before the writes.
+    #[test]
+    fn the_nearest_set_decides_the_groups() {
+        let all = |set: TestSet, more: &[&str]| -> BTreeSet<Test> {
+            let more = more.iter().map(|name| assay_workloads::published_test(name).unwrap());
+            tests_of(set).into_iter().chain(more).collect()
+        };
+        let before = ["point-query.pre_range=100", "range-notcovered-si.pre_range=100"];
+        assert_eq!(nearest_set(&all(TestSet::Set32, &before)), TestSet::Set32);
+        for whole in TestSet::PUBLISHED {
+            let mut tests = all(whole, &[]);
+            assert_eq!(nearest_set(&tests), whole);
+            tests.retain(|test| test.name() != "insert");
+            assert_eq!(nearest_set(&tests), whole);
+        }
+        assert_eq!(nearest_set(&BTreeSet::new()), TestSet::Set27);
     }
 }

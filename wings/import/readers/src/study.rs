@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use assay_model::{
     Artifact, CellId, Class, Definition, EventKind, Group, Host, Origin, Product, ReportedServer,
     Schema, Setup, Slice, StartFrom, Study, StudyEvent, StudyRecord, System, SystemSpec, Test,
-    TestSet, Unit, WorkCounters, test_name,
+    Unit, WorkCounters, test_name,
 };
 
 use crate::dbms::{Dbms, dbms};
 use crate::metrics::Metrics;
-use crate::qps::{QpsKind, QpsTable};
-use assay_workloads::{statementless, tests_of};
+use crate::qps::{QpsKind, QpsTable, nearest_set};
+use assay_workloads::statementless;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ImportFacts {
@@ -151,7 +151,7 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
             let reported_in = reported_in.to_owned();
             System {
                 name,
-                spec: SystemSpec { product, origin, engine, overrides: Vec::new() },
+                spec: SystemSpec { engine, ..SystemSpec::of(product, origin) },
                 artifact: Artifact::Reported(ReportedServer {
                     reported_in,
                     product: told,
@@ -208,13 +208,7 @@ fn study(cells: &[CellId], about: &ImportFacts) -> Study {
     let tests: BTreeSet<Test> = cells.iter().map(|cell| cell.test).collect();
     let assay_version = about.assay_version.clone();
     let study = Study::of(about.id.clone(), about.imported_ms, cells);
-    Study { set: set(tests.len()), assay_version, ..study }
-}
-
-/// The smallest published set with at least this many tests; it decides their groups.
-fn set(tests: usize) -> TestSet {
-    let is_enough = |set: &TestSet| tests_of(*set).len() >= tests;
-    TestSet::PUBLISHED.into_iter().find(is_enough).unwrap_or(TestSet::Set47)
+    Study { set: nearest_set(&tests), assay_version, ..study }
 }
 
 /// Seconds after which a time is exact to twelve digits.

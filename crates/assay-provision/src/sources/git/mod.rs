@@ -1,5 +1,5 @@
 //! Servers built from source: a commit is checked out into the cache, built outside its tree, and kept as a prefix.
-//! Each combination of commit, recipe and compilers is built once.
+//! Each combination of commit, recipe, flags and compilers is built once.
 
 pub(crate) mod recipe;
 pub(crate) mod repository;
@@ -10,15 +10,18 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use assay_model::{Build, Layout, Origin, Prefix, Product, SystemSpec};
+use assay_model::{Build, BuildFlags, Layout, Origin, Prefix, SystemSpec};
 use fs_err as fs;
 use procfs::{Current as _, Meminfo};
-use recipe::{Aids, BuildPlaces, BuildRecipe, BuildStep, BuildTool, Fix};
+use recipe::{
+    Aids, BuildPlaces, BuildRecipe, BuildRow, BuildStep, BuildTool, CompileCommand, Fix, replaced,
+};
 use repository::{Commit, Repository};
 use run::Workshop;
 use sha2::{Digest as _, Sha256};
 
 use super::kind::NamedSource;
+use crate::catalog::Catalog;
 use crate::census::belongs_to_another;
 use crate::error::{ProvisionError, Result};
 use crate::keep::prefix_name;
@@ -36,7 +39,8 @@ const ROOM: u64 = 1 << 30;
 /// Memory that one compiler needs at most, bytes.
 const COMPILER: u64 = 3 << 29;
 
-struct BuildPlan {
+struct BuildPlan<'a> {
+    spec: &'a SystemSpec,
     commit: Commit,
     reference: String,
     version: String,
@@ -69,7 +73,7 @@ impl Provisioner {
         reference: &str,
         progress: OnProgress<'_>,
     ) -> Result<Prefix> {
-        let mut plan = self.plan(spec.product, reference, progress)?;
+        let mut plan = self.plan(spec, reference, progress)?;
         let name = prefix_name(spec, &plan.version, &plan.sha256);
         let cached = |progress: OnProgress<'_>| {
             self.store.prefix(&name).inspect(|_| progress(ProvisionProgress::Cached))
@@ -114,12 +118,13 @@ impl Provisioner {
         Ok(prefix)
     }
 
-    fn plan(
+    fn plan<'a>(
         &self,
-        product: Product,
+        spec: &'a SystemSpec,
         reference: &str,
         progress: OnProgress<'_>,
-    ) -> Result<BuildPlan> {
+    ) -> Result<BuildPlan<'a>> {
+        let (product, flags) = (spec.product, &spec.build);
         let commit = self.commit(reference, progress)?;
         let wrong = |detail: &str| {
             let place = commit.repository.place.clone();
@@ -135,11 +140,17 @@ impl Provisioner {
         }
         let version = version
             .ok_or_else(|| wrong(&format!("has no source of {product}: it names no version")))?;
-        let recipe = BuildRecipe::new(product, tool, &version, &self.catalog.builds);
+        let recipe = BuildRecipe::new(product, tool, &version, &self.catalog.builds, flags);
+        let recipe = recipe.map_err(|flag| {
+            let (option, tool) = (flag.option(), tool.word());
+            let message =
+                format!("`{option}` has no effect on {product} {version}, which {tool} builds");
+            ProvisionError::plain(message, NO_ROW)
+        })?;
         let compilers = compilers(&recipe)?;
-        let sha256 = identity(&commit.id, &recipe, &compilers)?;
+        let sha256 = identity(&commit.id, &recipe, flags, &compilers)?;
         let (reference, fixes) = (reference.to_owned(), Vec::new());
-        Ok(BuildPlan { commit, reference, version, recipe, compilers, fixes, sha256 })
+        Ok(BuildPlan { spec, commit, reference, version, recipe, compilers, fixes, sha256 })
     }
 
     /// The commit that the user named. For a remote repository it is fetched again, unless offline.
@@ -164,7 +175,7 @@ impl Provisioner {
     }
 }
 
-impl BuildPlan {
+impl BuildPlan<'_> {
     /// Builds and installs. After a failure, tries again with the first fix that fits the errors, until none does.
     fn make_fixed(
         &mut self,
@@ -174,22 +185,23 @@ impl BuildPlan {
         prefix: &Path,
         progress: OnProgress<'_>,
     ) -> Result<(PathBuf, Vec<String>)> {
-        let mut untried: Vec<&Fix> = fixes.iter().collect();
+        let is_for = |fix: &&Fix| fix.is_for(self.spec.product, &self.version, &self.spec.build);
+        let mut untried: Vec<&Fix> = fixes.iter().filter(is_for).collect();
+        let advised: Vec<&Fix> = untried.iter().copied().filter(|it| it.advice.is_some()).collect();
         loop {
-            let error = match self.make(work, lock, prefix, progress) {
+            let mut error = match self.make(work, lock, prefix, progress) {
                 Err(error @ ProvisionError::Build { .. }) => error,
                 made => return made,
             };
-            let ProvisionError::Build { lines, step, .. } = &error else { return Err(error) };
-            let fits = |fix: &&Fix| *step != "patching" && fix.fits(lines);
-            let Some(at) = untried.iter().position(fits) else { return Err(error) };
-            let fix = untried.remove(at);
-            let recipe = self.recipe.clone().fixed(fix);
-            // A compiler that is not installed, or is the usual one, changes nothing.
-            let Ok(compilers) = compilers(&recipe) else { continue };
-            if recipe == self.recipe || (fix.cc.is_some() && compilers == self.compilers) {
-                continue;
-            }
+            let ProvisionError::Build { lines, step, advice, .. } = &mut error else {
+                return Err(error);
+            };
+            let next = if *step == "patching" { None } else { self.next_fix(&mut untried, lines) };
+            let Some((fix, recipe, compilers)) = next else {
+                let fitting = advised.iter().filter(|it| it.fits(lines));
+                advice.extend(fitting.filter_map(|it| it.advice.clone()));
+                return Err(error);
+            };
             progress(ProvisionProgress::Building {
                 what: format!("{step} failed; now {}", fix.about),
             });
@@ -198,6 +210,25 @@ impl BuildPlan {
             (self.recipe, self.compilers) = (recipe, compilers);
             self.fixes.push(fix.about.clone());
         }
+    }
+
+    /// The next fix that fits the errors, with the recipe and the compilers that it leads to. A compiler that is not
+    /// installed, or is the usual one, changes nothing.
+    fn next_fix<'a>(
+        &self,
+        untried: &mut Vec<&'a Fix>,
+        errors: &[String],
+    ) -> Option<(&'a Fix, BuildRecipe, Vec<String>)> {
+        while let Some(at) = untried.iter().position(|fix| fix.fits(errors)) {
+            let fix = untried.remove(at);
+            let recipe = self.recipe.clone().fixed(fix);
+            let Ok(compilers) = compilers(&recipe) else { continue };
+            let is_usual = fix.cc.is_some() && compilers == self.compilers;
+            if recipe != self.recipe && !is_usual {
+                return Some((fix, recipe, compilers));
+            }
+        }
+        None
     }
 
     /// Builds and installs below `work`, to which `lock` belongs. Returns the path of the installed files, and the
@@ -230,9 +261,35 @@ impl BuildPlan {
                 _ => &[],
             };
             workshop.run(&step, environment)?;
+            if step.name == "configuring" {
+                self.check_flags(&build)?;
+            }
         }
         // An installed path is absolute, and is recreated below the staging root.
         Ok((stage.join(prefix.strip_prefix("/").unwrap_or(prefix)), missing))
+    }
+
+    /// Refuses a build whose compilers get other flags than the system asks for.
+    fn check_flags(&self, build: &Path) -> Result<()> {
+        let (flags, tool) = (&self.spec.build, self.recipe.tool);
+        // The commands of `configure` are known only to make.
+        if flags.is_empty() || tool == BuildTool::Configure {
+            return Ok(());
+        }
+        let path = build.join("compile_commands.json");
+        let commands: Vec<CompileCommand> = read_json(&path).ok_or_else(|| {
+            let (tool, path) = (tool.word(), path.display());
+            let message = format!("{tool} lists no commands of compilers in `{path}`");
+            ProvisionError::plain(message, "leave out the flags, which cannot be checked")
+        })?;
+        let Some((flag, other)) = replaced(&commands, flags) else { return Ok(()) };
+        let other = if other.is_empty() { "nothing".to_owned() } else { format!("`{other}`") };
+        let asked = format!("{}={}", flag.option(), flags[&flag]);
+        let message = format!(
+            "`{asked}` does not reach the compilers: `{}` gives them {other}",
+            self.reference
+        );
+        Err(ProvisionError::plain(message, NO_ROW))
     }
 
     /// Checks out and patches the source tree. An existing one has the same commit and patches.
@@ -273,19 +330,36 @@ impl BuildPlan {
 
 pub(crate) const SOURCE: &str = "git";
 
+/// Remedy for flags that the catalog cannot bring to the compilers.
+const NO_ROW: &str = "leave the flag out, or add a row `[[build]]` with `when = { FLAG = \"VALUE\" }` to a catalog of \
+                      your own";
+
 const COMPILED: &str = "compiled by ";
 const FIXED: &str = "did not build as it is: ";
 
-/// The compilers and the fixes of a build. Builds for which this is equal differ only in their sources.
+/// The rows of the built-in catalog for flags of systems, as a Markdown table.
+pub fn flag_table() -> Result<String> {
+    let head = "| flag | for | adds | built here |\n|---|---|---|---|\n".to_owned();
+    let rows = Catalog::built_in()?.builds;
+    Ok(head + &rows.iter().filter_map(BuildRow::of_flags).collect::<String>())
+}
+
+/// The fixes of the built-in catalog in the order in which they are tried, as a Markdown table.
+pub fn fix_table() -> Result<String> {
+    let head = "| fix | for | adds | built here |\n|---|---|---|---|\n".to_owned();
+    Ok(head + &Catalog::built_in()?.fixes.iter().map(Fix::line).collect::<String>())
+}
+
+/// The compilers and the fixes of a build. Builds of one system for which this is equal differ only in their sources.
 pub fn compiled(build: &Build) -> String {
     let tell = |note: &'_ String| {
-        let message = note.strip_prefix(COMPILED).or_else(|| note.strip_prefix(FIXED));
+        let message = [COMPILED, FIXED].iter().find_map(|it| note.strip_prefix(it));
         message.map(str::to_owned)
     };
     build.notes.iter().filter_map(tell).collect::<Vec<_>>().join(", ")
 }
 
-fn notes(plan: &BuildPlan, missing: &[String]) -> Vec<String> {
+fn notes(plan: &BuildPlan<'_>, missing: &[String]) -> Vec<String> {
     let BuildPlan { recipe, compilers, fixes, .. } = plan;
     let mut notes = vec![
         format!("built here by {} with `{}`", recipe.tool.word(), recipe.flags()),
@@ -307,10 +381,19 @@ fn compilers(recipe: &BuildRecipe) -> Result<Vec<String>> {
     Ok(compilers)
 }
 
-fn identity(commit: &str, recipe: &BuildRecipe, compilers: &[String]) -> Result<String> {
+fn identity(
+    commit: &str,
+    recipe: &BuildRecipe,
+    flags: &BuildFlags,
+    compilers: &[String],
+) -> Result<String> {
     let mut hasher = Sha256::new();
     let BuildRecipe { tool, cc, cxx, .. } = recipe;
     hasher.update(format!("{TREE} {commit} {} {cc} {cxx}\n{}\n", tool.word(), recipe.flags()));
+    // Fixes depend on them, too.
+    for (flag, value) in flags.iter().filter(|(_, value)| *value != "off") {
+        hasher.update(format!("{}={value}\n", flag.option()));
+    }
     for compiler in compilers {
         hasher.update(format!("{compiler}\n"));
     }

@@ -91,8 +91,9 @@ impl Workshop<'_> {
             place: self.place.to_owned(),
             step: step.name,
             status: status.to_string(),
-            lines: failing(&String::from_utf8_lossy(text)),
-            log: self.log.clone(),
+            lines: failing(&String::from_utf8_lossy(text)).into(),
+            log: self.log.clone().into(),
+            advice: Vec::new(),
         })
     }
 }

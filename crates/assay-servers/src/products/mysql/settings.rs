@@ -223,7 +223,7 @@ pub(super) fn counters(control: &mut Connection) -> Result<CounterQueries> {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Engine, Origin, Product};
+    use assay_model::{BuildFlags, Engine, Origin, Product};
 
     use super::*;
 
@@ -238,6 +238,7 @@ mod tests {
                 ("loose_x".to_owned(), "1".to_owned()),
                 ("innodb_change".to_owned(), "1".to_owned()),
             ],
+            build: BuildFlags::new(),
         };
         let log = "2026 0 [Note] innodb-change-buffering\n\
                    2026 0 [Warning] 'innodb-change-buffering' was removed. It does nothing now\n\

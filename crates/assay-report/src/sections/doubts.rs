@@ -132,7 +132,9 @@ fn single_pair(record: &StudyRecord) -> String {
         return "a single published run has no interval, and so no verdict".to_owned();
     }
     let remedy = match record.study.experiment {
-        Experiment::Stepwise => format!(": repeat it (`--repeats {REPEATS_MIN}`)"),
+        Experiment::Stepwise | Experiment::Consecutive => {
+            format!(": repeat it (`--repeats {REPEATS_MIN}`)")
+        }
         Experiment::Interleaved | Experiment::Sequential | Experiment::Counted => String::new(),
     };
     format!("the uncertainty of a single measurement is unknown{remedy}")
@@ -145,7 +147,7 @@ pub(super) fn way_on(record: &StudyRecord) -> Option<String> {
         Experiment::Sequential | Experiment::Counted => return None,
         // Imported, or still running.
         _ if study.recipe.is_empty() || !record.finished => return None,
-        Experiment::Stepwise => {
+        Experiment::Stepwise | Experiment::Consecutive => {
             format!("`--repeats {REPEATS_MIN}` carries all steps out several times")
         }
         Experiment::Interleaved if record.runs.iter().any(|run| run.shard.is_some()) => {

@@ -4,6 +4,7 @@
 use assay_svg::{Anchor, MARGIN, Paper, SMALL, fitted, width};
 
 use super::file::{ChartFile, Place, bar_class, bar_key, file, setup_word, stem};
+use crate::document::Block;
 use crate::ratio::{is_fraction, short};
 use crate::sections::matrix::{Matrix, MatrixRow, MatrixSection, heading};
 use crate::sections::study::JudgedStudy;
@@ -24,24 +25,35 @@ const FLOOR: f64 = 0.4;
 /// A test that exceeds the others by this factor dwarfs them.
 const DWARFS: f64 = 1.5;
 
-/// A chart per group, with a truncated twin if needed.
 pub(crate) fn charts(study: &JudgedStudy) -> Vec<ChartFile> {
     let matrix = Matrix::new(study);
-    matrix.sections.iter().flat_map(|section| of_section(study, &matrix, section)).collect()
+    let sections = matrix.sections.iter();
+    let columns = sections.flat_map(|section| of_section(study, &matrix, section));
+    columns.map(|columns| columns.file()).collect()
 }
 
-fn of_section(study: &JudgedStudy, matrix: &Matrix, section: &MatrixSection) -> Vec<ChartFile> {
+/// The charts of a group on a page.
+pub(crate) fn drawings(
+    study: &JudgedStudy,
+    matrix: &Matrix,
+    section: &MatrixSection,
+) -> Vec<Block<'static>> {
+    of_section(study, matrix, section).iter().map(PublishedColumns::drawing).collect()
+}
+
+/// The chart of a group, and a truncated twin if needed.
+fn of_section<'a>(
+    study: &'a JudgedStudy<'a>,
+    matrix: &'a Matrix<'a>,
+    section: &'a MatrixSection<'a>,
+) -> Vec<PublishedColumns<'a>> {
     let mut highest: Vec<f64> = section.rows.iter().filter_map(most).collect();
     let Some(top) = highest.iter().copied().reduce(f64::max) else { return Vec::new() };
     highest.sort_by(f64::total_cmp);
     let next = highest.iter().rev().nth(1).copied();
     let cut = next.filter(|next| top > DWARFS * next);
-    let setup = study.several_setups().then(|| setup_word(section.setup));
-    let name = stem("published", [Some(section.group.word.clone()), setup]);
     let columns = |top, cut| PublishedColumns { study, matrix, section, top, cut };
-    let mut charts = vec![columns(top, None).chart(name.clone())];
-    charts.extend(cut.map(|cut| columns(cut, Some(cut)).chart(format!("{name}-cut"))));
-    charts
+    std::iter::once(columns(top, None)).chain(cut.map(|cut| columns(cut, Some(cut)))).collect()
 }
 
 /// Without the base.
@@ -94,25 +106,77 @@ impl PublishedColumns<'_> {
         notes
     }
 
-    fn chart(&self, name: String) -> ChartFile {
+    fn others(&self) -> &[&str] {
+        &self.matrix.labels[1..]
+    }
+
+    fn title(&self) -> String {
+        format!("Relative QPS, {}", heading(self.study, self.section))
+    }
+
+    fn alt(&self) -> String {
+        let (others, base) = (self.others().join(", "), self.study.base_label());
+        format!("{}: {others} against {base}", self.title())
+    }
+
+    fn file(&self) -> ChartFile {
         let section = self.section;
-        let others = &self.matrix.labels[1..];
-        let title = format!("Relative QPS, {}", heading(self.study, section));
-        let of_test = COLUMN * others.len() as f64 + BETWEEN;
-        let of_test = of_test.max(26.0);
-        let names = section.rows.iter().map(|row| width(row.test, SMALL)).fold(0.0, f64::max);
-        let names = names.min(NAMES_MAX);
-        let left = (MARGIN + LABELS).max(MARGIN + 0.71 * names - 0.5 * of_test);
-        let wide = (left + of_test * section.rows.len() as f64 + MARGIN).max(560.0);
-        let floor = self.floor();
-        let notes = self.notes(floor);
-        let (mut paper, y) = Paper::titled(wide, &title, &notes);
-        let top = bar_key(&mut paper, y, others) + 12.0;
+        let setup = self.study.several_setups().then(|| setup_word(section.setup));
+        let name = stem("published", [Some(section.group.word.clone()), setup]);
+        let cut = if self.cut.is_some() { "-cut" } else { "" };
+        let (title, notes) = (self.title(), self.notes(self.floor()));
+        let (mut paper, y) = Paper::titled(self.width(), &title, &notes);
+        let height = self.draw(&mut paper, y);
+        let message = section.rows.iter().map(|row| {
+            let cells: Vec<String> = row.cells.iter().map(|cell| cell.text()).collect();
+            format!("{}: {}", row.test, cells.join(", "))
+        });
+        let message: Vec<String> = message.collect();
+        let description = format!("{} {}.", notes.join(" "), message.join("; "));
+        ChartFile {
+            name: format!("{name}{cut}"),
+            alt: self.alt(),
+            svg: file(paper, height, &title, &description),
+            place: Place::Tests(section.setup, section.group.word.clone()),
+        }
+    }
+
+    fn drawing(&self) -> Block<'static> {
+        let mut paper = Paper::new(self.width());
+        let height = self.draw(&mut paper, 0.0);
+        let note = self.notes(self.floor()).join(" ");
+        Block::Drawing { class: "columns", svg: paper.unscaled(height, &self.alt()), note }
+    }
+
+    /// Width of the columns of a test.
+    fn of_test(&self) -> f64 {
+        (COLUMN * self.others().len() as f64 + BETWEEN).max(26.0)
+    }
+
+    /// Width of the longest name of a test.
+    fn names(&self) -> f64 {
+        let names = self.section.rows.iter().map(|row| width(row.test, SMALL));
+        names.fold(0.0, f64::max).min(NAMES_MAX)
+    }
+
+    fn left(&self) -> f64 {
+        (MARGIN + LABELS).max(MARGIN + 0.71 * self.names() - 0.5 * self.of_test())
+    }
+
+    fn width(&self) -> f64 {
+        (self.left() + self.of_test() * self.section.rows.len() as f64 + MARGIN).max(560.0)
+    }
+
+    /// Returns the position below.
+    fn draw(&self, paper: &mut Paper, top: f64) -> f64 {
+        let (section, others, floor) = (self.section, self.others(), self.floor());
+        let (left, of_test, names) = (self.left(), self.of_test(), self.names());
+        let top = bar_key(paper, top, others) + 12.0;
         let y = |ratio: f64| {
             let share = (ratio.min(self.top) - floor) / (self.top - floor).max(0.05);
             top + HEIGHT * (1.0 - share)
         };
-        self.scale(&mut paper, (left, wide - MARGIN), floor, &y);
+        self.scale(paper, (left, self.width() - MARGIN), floor, &y);
         for (number, row) in section.rows.iter().enumerate() {
             let x = left + of_test * number as f64 + 0.5 * BETWEEN;
             for (system, ratio) in ratios(row).enumerate() {
@@ -129,19 +193,7 @@ impl PublishedColumns<'_> {
             let at = (middle + 3.0, top + HEIGHT + 14.0);
             paper.turned(at, -45.0, Anchor::End, "small", &test);
         }
-        let height = top + HEIGHT + 14.0 + 0.71 * names + MARGIN;
-        let message = section.rows.iter().map(|row| {
-            let cells: Vec<String> = row.cells.iter().map(|cell| cell.text()).collect();
-            format!("{}: {}", row.test, cells.join(", "))
-        });
-        let message: Vec<String> = message.collect();
-        let description = format!("{} {}.", notes.join(" "), message.join("; "));
-        ChartFile {
-            name,
-            alt: format!("{title}: {} against {}", others.join(", "), self.study.base_label()),
-            svg: file(paper, height, &title, &description),
-            place: Place::Tests(section.setup, section.group.word.clone()),
-        }
+        top + HEIGHT + 14.0 + 0.71 * names + MARGIN
     }
 
     /// Lines at tenths, or at larger steps where there are many of them.

@@ -1,17 +1,18 @@
-//! Relative QPS as in published posts, and hardware per operation.
+//! Relative QPS as in published posts: statistics of groups, tests, and hardware per operation.
 
-use assay_model::StudyRecord;
-use assay_verdict::{BesideStudy, Judgement};
+use assay_model::{Setup, StudyRecord};
+use assay_verdict::{BesideStudy, GroupSummary, Judgement};
 
 use super::matrix::{Matrix, MatrixCell, MatrixSection, heading};
-use super::metrics;
 use super::report::with_heading;
-use super::shaded::{ShadedCell, ShadedRow, ShadedTable};
+use super::shades::{ShadedCell, ShadedRow, ShadedTable};
 use super::study::JudgedStudy;
+use super::{groups, metrics};
 use crate::charts::{self, ChartFile, Place};
-use crate::document::{Block, Fold, PageDocument, Wish};
+use crate::document::{Block, Caption, Column, Fold, PageDocument, Row, RowGroup, Table, Wish};
 use crate::number::NONE;
 use crate::page::{Page, PageContent};
+use crate::ratio::short;
 use crate::words::sentence;
 
 #[must_use]
@@ -34,7 +35,7 @@ impl PageContent for PublishedPage<'_> {
     }
 
     fn charts(&self) -> Vec<ChartFile> {
-        charts::published::charts(&JudgedStudy::new(self.0.record, self.0.judgement))
+        charts::columns::charts(&JudgedStudy::new(self.0.record, self.0.judgement))
     }
 }
 
@@ -55,10 +56,17 @@ fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
         blocks.extend((!wish.is_terminal()).then(|| Block::Answer(vec![answer])));
         blocks.push(Block::Lines(vec![wish.sentence(&about(study))]));
     }
+    blocks.extend(statistics(study, wish));
     for section in &matrix.sections {
         let place = Place::Tests(section.setup, section.group.word.clone());
         let mut table = table(study, &matrix, section).table();
         table.groups.iter_mut().for_each(|group| group.images = wish.images.at(&place));
+        if wish.is_page() {
+            let mut shown = charts::columns::drawings(study, &matrix, section);
+            shown.push(Block::Table(table.untitled()));
+            blocks.extend(Block::section(wish.heading(&heading(study, section)), shown));
+            continue;
+        }
         if wish.is_post() {
             // A single note follows the tables.
             table.caption.iter_mut().for_each(|caption| caption.note.clear());
@@ -81,6 +89,46 @@ fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
     }));
     blocks.extend(Block::section("Hardware per operation", hardware));
     blocks
+}
+
+const STATISTICS: [&str; 6] = ["tests", "min", "max", "average", "median", "stddev"];
+
+const STATISTICS_NOTE: &str = "QPS of the first system divided by that of the second, over the tests of a group. These \
+    statistics of ratios have no intervals. The standard deviation is that of the sample";
+
+/// Statistics of groups: first each system with the base, then the pairs without it.
+fn statistics(study: &JudgedStudy, wish: &Wish<'_>) -> Option<Block<'static>> {
+    let with_base = study.judgement.groups.iter();
+    let with_base = with_base.filter(|it| study.others().any(|other| other == it.system));
+    let mut all: Vec<&GroupSummary> = with_base.chain(&study.judgement.group_pairs).collect();
+    // A stable sort keeps the order of the groups.
+    all.sort_by_key(|it| place_of_pair(study, it));
+    let pairs = all.chunk_by(|one, next| place_of_pair(study, one) == place_of_pair(study, next));
+    let groups = pairs.map(|groups| {
+        let [system, than] = [groups[0].system, groups[0].than].map(|it| study.label(it));
+        let heading = format!("{system} / {than}{}", study.of_setup(groups[0].setup));
+        let rows = groups.iter().map(|group| statistics_row(group)).collect();
+        RowGroup { heading: heading.into(), rows, ..RowGroup::default() }
+    });
+    let (title, note) = (wish.heading("relative QPS by group"), STATISTICS_NOTE.to_owned());
+    let columns = std::iter::once(Column::words("group"));
+    let table = Table {
+        caption: Some(Caption { title, note, ..Caption::default() }),
+        columns: columns.chain(STATISTICS.map(Column::numbers)).collect(),
+        groups: groups.collect(),
+        ..Table::default()
+    };
+    (!all.is_empty()).then_some(Block::Table(table))
+}
+
+fn place_of_pair(study: &JudgedStudy, group: &GroupSummary) -> (Setup, bool, usize, usize) {
+    (group.setup, group.than != study.base, group.than, group.system)
+}
+
+fn statistics_row(group: &GroupSummary) -> Row {
+    let [min, max, average, median] = [group.min, group.max, group.avg, group.median].map(short);
+    let stddev = group.stddev.map_or_else(|| NONE.to_owned(), |it| format!("{it:.2}"));
+    Row::new([group.group.word.clone(), groups::tests(group), min, max, average, median, stddev])
 }
 
 fn table(study: &JudgedStudy, matrix: &Matrix, section: &MatrixSection) -> ShadedTable {
