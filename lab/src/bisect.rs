@@ -54,8 +54,8 @@ struct Case {
 
 fn cases() -> impl Iterator<Item = Case> {
     let steps: [&[f64]; 5] = [&[3.0], &[3.0, 6.0], &[], &[2.0], &[1.0]];
-    let of = |steps| [12, 50, 1000].map(|versions| Case { versions, steps });
-    steps.into_iter().flat_map(of)
+    let cases_of_steps = |steps| [12, 50, 1000].map(|versions| Case { versions, steps });
+    steps.into_iter().flat_map(cases_of_steps)
 }
 
 /// Simulates all cases and prints a table: `[--runs N]`.
@@ -107,9 +107,9 @@ fn row(case: Case, runs: u64) -> String {
         from.iter().collect()
     });
     let count = all.len().max(1) as f64;
-    let mean = |of: &dyn Fn(&SearchOutcome) -> f64| all.iter().map(of).sum::<f64>() / count;
+    let mean = |value: &dyn Fn(&SearchOutcome) -> f64| all.iter().map(value).sum::<f64>() / count;
     let share =
-        |of: &dyn Fn(&SearchOutcome) -> bool| 100.0 * mean(&|it| f64::from(u8::from(of(it))));
+        |holds: &dyn Fn(&SearchOutcome) -> bool| 100.0 * mean(&|it| f64::from(u8::from(holds(it))));
     let steps: Vec<String> = case.steps.iter().map(f64::to_string).collect();
     let git: Vec<String> = (0..3)
         .map(|kind| {
@@ -155,8 +155,9 @@ impl World {
         for version in 0..case.versions {
             let is_end = version == 0 || version + 1 == case.versions;
             let is_broken = !is_end && noise.strikes(BROKEN);
-            let of = |(at, size): (&usize, &f64)| if *at <= version { *size } else { 0.0 };
-            let speed: f64 = steps.iter().zip(&sizes).map(of).sum();
+            let contribution =
+                |(at, size): (&usize, &f64)| if *at <= version { *size } else { 0.0 };
+            let speed: f64 = steps.iter().zip(&sizes).map(contribution).sum();
             speeds.push((!is_broken).then_some(speed));
         }
         Self { noise, speeds, steps, machine: 0.0 }

@@ -47,11 +47,11 @@ pub(super) fn run(words: &[String]) -> Result<()> {
     let runs = option(words, "--runs")?.map_or(Ok(RUNS), |it| it.replace('_', "").parse());
     let runs: u64 = runs.context("`--runs` needs a number")?;
     let all: Vec<WatchOutcome> = (0..runs).map(|run| watch(SEED + run)).collect();
-    let share = |of: &dyn Fn(&WatchOutcome) -> bool| {
-        100.0 * all.iter().filter(|it| of(it)).count() as f64 / runs.max(1) as f64
+    let share = |holds: &dyn Fn(&WatchOutcome) -> bool| {
+        100.0 * all.iter().filter(|it| holds(it)).count() as f64 / runs.max(1) as f64
     };
-    let mean = |of: &dyn Fn(&WatchOutcome) -> usize| {
-        all.iter().map(of).sum::<usize>() as f64 / runs.max(1) as f64
+    let mean = |value: &dyn Fn(&WatchOutcome) -> usize| {
+        all.iter().map(value).sum::<usize>() as f64 / runs.max(1) as f64
     };
     println!(
         "{runs} watches over {COMMITS} commits with {CHANGES} changes of 2 to 5%, noise {NOISE}:"
@@ -88,8 +88,8 @@ fn world(seed: u64) -> World {
     let mut speeds = Vec::new();
     for version in 0..COMMITS {
         let is_broken = !steps.contains(&version) && version > 0 && noise.strikes(BROKEN);
-        let of = |(at, size): (&usize, &f64)| if *at <= version { *size } else { 0.0 };
-        let speed: f64 = steps.iter().zip(&sizes).map(of).sum();
+        let contribution = |(at, size): (&usize, &f64)| if *at <= version { *size } else { 0.0 };
+        let speed: f64 = steps.iter().zip(&sizes).map(contribution).sum();
         speeds.push((!is_broken).then_some(speed + BUILD * noise.normal()));
     }
     World { noise, speeds, steps, machine: 0.0 }

@@ -59,8 +59,8 @@ pub fn run() -> Result<()> {
         return timed("all tests as a plain user", || suite::run_for(&[plain]));
     }
     let of_root = of_root(&programs)?;
-    timed("all tests as a plain user, and root's", || {
-        suite::run_for(&[plain, (TestUser::Me, &of_root)])
+    timed("root's tests, and all as a plain user", || {
+        suite::run_for(&[(TestUser::Me, &of_root), plain])
     })?;
     // This test briefly sets the clock of the machine, which would disturb other work on it.
     step("the clock", &["test", "--workspace", "--test", "clock", "--", "--ignored"])

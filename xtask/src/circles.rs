@@ -214,7 +214,7 @@ fn circles(of: &Crate) -> Vec<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    fn circles_in(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let files =
             files.iter().map(|(path, text)| (module(Path::new(path)), file(path.into(), text)));
         circles(&Crate { files: files.collect() })
@@ -226,16 +226,16 @@ mod tests {
         let lib = ("lib.rs", "mod a;\nmod b;\npub use a::a;\n");
         let c = ("b/c.rs", "pub struct C;\nfn c() { super::super::a::a() }");
         let mod_b = ("b/mod.rs", "pub(crate) mod c;\npub struct D;\n");
-        assert_eq!(of(&[lib, a, mod_b, c]), [["a.rs", "b/c.rs"]]);
-        assert!(of(&[lib, a, mod_b, ("b/c.rs", "pub struct C;")]).is_empty());
+        assert_eq!(circles_in(&[lib, a, mod_b, c]), [["a.rs", "b/c.rs"]]);
+        assert!(circles_in(&[lib, a, mod_b, ("b/c.rs", "pub struct C;")]).is_empty());
     }
 
     #[test]
     fn names_that_a_parent_passes_on_are_their_definers() {
         let lib = ("lib.rs", "mod a;\nmod b;\npub use b::B;\n");
         let b = ("b.rs", "// crate::a::A\npub struct B;\n#[cfg(test)]\nuse crate::a::A;");
-        assert!(of(&[lib, ("a.rs", "use crate::B;"), b]).is_empty());
+        assert!(circles_in(&[lib, ("a.rs", "use crate::B;"), b]).is_empty());
         let lib = ("lib.rs", "mod a;\npub struct B;\nfn f() { a::g() }");
-        assert_eq!(of(&[lib, ("a.rs", "use crate::B;")]), [["lib.rs", "a.rs"]]);
+        assert_eq!(circles_in(&[lib, ("a.rs", "use crate::B;")]), [["lib.rs", "a.rs"]]);
     }
 }

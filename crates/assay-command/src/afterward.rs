@@ -11,7 +11,7 @@ pub struct Afterward {
 
 impl Afterward {
     #[must_use]
-    pub const fn of<W: Afterwards + AfterwardSection>(wing: &'static W) -> Self {
+    pub const fn for_wing<W: Afterwards + AfterwardSection>(wing: &'static W) -> Self {
         Self { work: wing, section: Some(wing) }
     }
 

@@ -65,9 +65,9 @@ pub struct StudyArgs {
 impl StudyArgs {
     pub fn request(&self, systems: &[String], measuring: &MeasureArgs) -> Request {
         Request {
-            systems: systems.iter().map(|words| SystemRequest::of(words)).collect(),
+            systems: systems.iter().map(|words| SystemRequest::parse(words)).collect(),
             setups: vec![self.setup.clone()],
-            terms: self.terms.of(self.request.preset),
+            terms: self.terms.or_usual(self.request.preset),
             source: self.from.source.clone(),
             offline: measuring.offline,
             accept_expired_index: measuring.accept_expired_index,
@@ -146,7 +146,7 @@ pub struct TermsArg {
 }
 
 impl TermsArg {
-    pub fn of(&self, preset: Preset) -> String {
+    pub fn or_usual(&self, preset: Preset) -> String {
         self.terms.clone().unwrap_or_else(|| usual_terms(preset).to_owned())
     }
 }

@@ -66,25 +66,25 @@ fn beginning(word: &OsStr, all: impl IntoIterator<Item = String>) -> Vec<Complet
 mod tests {
     use super::*;
 
-    fn of(word: &str, complete: fn(&OsStr) -> Vec<CompletionCandidate>) -> Vec<String> {
+    fn completed(word: &str, complete: fn(&OsStr) -> Vec<CompletionCandidate>) -> Vec<String> {
         let found = complete(OsStr::new(word)).into_iter();
         found.map(|it| it.get_value().to_string_lossy().into_owned()).collect()
     }
 
     #[test]
     fn a_series_comes_before_its_releases() {
-        let series = of("mariadb@1", systems);
+        let series = completed("mariadb@1", systems);
         assert!(series.contains(&"mariadb@10.11".to_owned()), "{series:?}");
         assert!(series.iter().all(|name| name.matches('.').count() == 1), "{series:?}");
-        let releases = of("mariadb@10.11.", systems);
+        let releases = completed("mariadb@10.11.", systems);
         assert!(releases.contains(&"mariadb@10.11.6".to_owned()), "{releases:?}");
-        assert!(of("postgres@", systems).contains(&"postgres@17".to_owned()));
-        assert!(of("oracle", systems).is_empty());
+        assert!(completed("postgres@", systems).contains(&"postgres@17".to_owned()));
+        assert!(completed("oracle", systems).is_empty());
     }
 
     #[test]
     fn tests_are_those_of_every_set() {
-        assert!(of("point", tests).contains(&"point-query".to_owned()));
-        assert!(of("oltp_", tests).contains(&"oltp_read_write".to_owned()));
+        assert!(completed("point", tests).contains(&"point-query".to_owned()));
+        assert!(completed("oltp_", tests).contains(&"oltp_read_write".to_owned()));
     }
 }

@@ -48,7 +48,7 @@ pub fn resolved(
         let is_stock = assay_plan::is_script(path) && !there.exists();
         if is_stock { path.to_owned() } else { there.display().to_string() }
     };
-    request.workload = request.workload.iter().map(|it| NamedFile::of(it).at(beside)).collect();
+    request.workload = request.workload.iter().map(|it| NamedFile::parse(it).at(beside)).collect();
     Ok(request)
 }
 
@@ -329,9 +329,10 @@ mod tests {
         assert!(message(&ledger).contains("`s`"), "{}", message(&ledger));
         fs_err::remove_file(&path).unwrap();
         assert!(message(&ledger).contains("no such file"), "{}", message(&ledger));
-        let of = |problem| anyhow::Error::from(assay_ledger::Error { path: path.clone(), problem });
-        assert!(is_gone(&of(Problem::Gone).context("cannot measure")));
-        assert!(!is_gone(&of(Problem::Missing)));
+        let ledger_error =
+            |problem| anyhow::Error::from(assay_ledger::Error { path: path.clone(), problem });
+        assert!(is_gone(&ledger_error(Problem::Gone).context("cannot measure")));
+        assert!(!is_gone(&ledger_error(Problem::Missing)));
     }
 
     #[test]

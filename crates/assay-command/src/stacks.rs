@@ -126,11 +126,12 @@ mod tests {
 
     #[test]
     fn stacks_are_refused_before_a_study_that_takes_no_profiles() {
-        let of = |profile| move || Ok(assay_plan::request_of(&record(profile).study)?);
+        let request = |profile| move || Ok(assay_plan::request_of(&record(profile).study)?);
         let output = Output { format: Some(FormatWord::Folded), output: None, verbose: false };
-        assert!(check(&output, of(Profiling::None)).is_err());
-        check(&output, of(Profiling::Changed)).unwrap();
+        assert!(check(&output, request(Profiling::None)).is_err());
+        check(&output, request(Profiling::Changed)).unwrap();
         check(&output, || Ok(Request { count: Counting::After, ..Request::default() })).unwrap();
-        check(&Output { format: None, output: None, verbose: false }, of(Profiling::None)).unwrap();
+        check(&Output { format: None, output: None, verbose: false }, request(Profiling::None))
+            .unwrap();
     }
 }

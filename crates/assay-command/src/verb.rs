@@ -57,7 +57,7 @@ pub struct Verb {
 }
 
 impl Verb {
-    pub const fn of<A: Arguments>() -> Self {
+    pub const fn new<A: Arguments>() -> Self {
         Self { name: A::NAME, group: A::GROUP, command: command::<A>, run: run::<A> }
     }
 

@@ -349,7 +349,7 @@ mod tests {
     fn chosen(audit: &[AuditFinding], old: &ServerSettings, new: &ServerSettings) -> Vec<String> {
         let spec = SystemSpec {
             overrides: vec![("optimizer-switch".to_owned(), "mrr=on,semijoin=off".to_owned())],
-            ..SystemSpec::of(Product::MySql, Origin::Version("8.4".to_owned()))
+            ..SystemSpec::new(Product::MySql, Origin::Version("8.4".to_owned()))
         };
         candidates(audit.iter(), old, new, &spec).iter().map(Reversal::words).collect()
     }
@@ -409,7 +409,7 @@ mod tests {
     fn systems_of_the_second_study_have_short_names_that_users_may_give() {
         let option = |name: String| (name, "on".to_owned());
         let options: Vec<_> = (0..40).map(|it| option(format!("innodb_option_{it}"))).collect();
-        let wanted = SystemRequest { options, ..SystemRequest::of("new=mysql@8.4") };
+        let wanted = SystemRequest { options, ..SystemRequest::parse("new=mysql@8.4") };
         let flags: Vec<String> = (0..40).map(|it| format!("flag_{it}=on")).collect();
         let back = |name: &str, value: &str| Reversal {
             options: vec![(name.to_owned(), value.to_owned())],

@@ -69,12 +69,15 @@ pub(crate) fn tables(bytes: &[u8]) {
 
 /// A run against itself, repeated.
 fn runs(run: &ClientRun) {
-    let of = |system: &str| SystemRun {
+    let system_run = |system: &str| SystemRun {
         system: system.to_owned(),
         file: system.to_owned(),
         run: run.clone(),
     };
-    if let Ok(record) = study_of_runs(&[of("a"), of("b"), of("a"), of("b")], &about()) {
+    if let Ok(record) = study_of_runs(
+        &[system_run("a"), system_run("b"), system_run("a"), system_run("b")],
+        &about(),
+    ) {
         drop(assay_verdict::judge(&record));
     }
 }

@@ -101,7 +101,7 @@ pub(crate) fn config_file(bytes: &[u8]) {
         let spec = assay_plan::parse_system(name).expect("a system");
         let Ok(lines) = assay_plan::config_lines(&spec, text) else { continue };
         assert!(lines.len() <= text.lines().count());
-        for (name, value) in SystemRequest::of(name).started_from(&lines).options {
+        for (name, value) in SystemRequest::parse(name).started_from(&lines).options {
             assert!(name.starts_with(|c: char| c.is_ascii_alphabetic()), "{name}");
             assert!(!value.contains('\n') && !value.contains('\0'), "{value}");
         }

@@ -73,7 +73,7 @@ struct Names {
 }
 
 impl CounterNames {
-    pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
+    pub(crate) fn load(connection: &Connection, study: &str) -> Result<Self, Problem> {
         let sql = "SELECT number, names FROM counter_names WHERE study = ?";
         let names = rows(connection, sql, [study], |row| {
             let fields = Fields::new("counter_names", "number", row);

@@ -12,7 +12,7 @@ use crate::rows::{Fields, rows};
 pub(crate) struct TestDefinitions(BTreeMap<String, Test>);
 
 impl TestDefinitions {
-    pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
+    pub(crate) fn load(connection: &Connection, study: &str) -> Result<Self, Problem> {
         let sql = "SELECT rowid, name, digest, definition FROM test WHERE study = ?";
         let tests = rows(connection, sql, [study], |row| {
             let fields = Fields::new("test", "rowid", row);
@@ -23,7 +23,7 @@ impl TestDefinitions {
             }
             // A known test with the same digest is the same test, so the built-in definition applies.
             let known = assay_workloads::test_by_name(&name).filter(|it| it.digest == digest);
-            Ok((name, known.unwrap_or_else(|| Test::of(definition))))
+            Ok((name, known.unwrap_or_else(|| Test::intern(definition))))
         })?;
         Ok(Self(tests.into_iter().collect()))
     }

@@ -147,8 +147,8 @@ pub(crate) fn read_within(snapshot: &Transaction<'_>, id: &str) -> Result<StudyR
     let (study, State { finished, foreign }) = read_study(snapshot, id)?;
     let systems = read_systems(snapshot, id)?;
     let count = systems.len();
-    let tests = TestDefinitions::of(snapshot, id)?;
-    let run_ids = RunIds::of(snapshot, id)?;
+    let tests = TestDefinitions::load(snapshot, id)?;
+    let run_ids = RunIds::load(snapshot, id)?;
     let slices = read_slices(snapshot, &study, &tests, count, &run_ids)?;
     Ok(StudyRecord {
         data: read_content(snapshot, id, count)?,
@@ -182,7 +182,7 @@ pub(crate) fn read_study(connection: &Connection, id: &str) -> Result<(Study, St
         let study = Study {
             id: fields.get("id")?,
             started_ms: fields.get("started_ms")?,
-            cells: read_cells(connection, id, &TestDefinitions::of(connection, id)?)?,
+            cells: read_cells(connection, id, &TestDefinitions::load(connection, id)?)?,
             request: fields.short_json("request", REQUEST_BYTES)?,
             ..fields.json("plan")?
         };
@@ -333,7 +333,7 @@ fn read_slices(
 ) -> Result<Vec<Slice>, Problem> {
     let cells: HashMap<CellId, usize> =
         study.cells.iter().enumerate().map(|(number, cell)| (cell.id, number)).collect();
-    let names = CounterNames::of(connection, &study.id)?;
+    let names = CounterNames::load(connection, &study.id)?;
     let mut seen = HashMap::new();
     rows(connection, "SELECT * FROM slice WHERE study = ? ORDER BY id", [&study.id], |row| {
         let fields = Fields::new("slice", "id", row);

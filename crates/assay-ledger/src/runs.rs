@@ -19,7 +19,7 @@ impl Ledger {
 pub(crate) struct RunIds(Vec<i64>);
 
 impl RunIds {
-    pub(crate) fn of(connection: &Connection, study: &str) -> Result<Self, Problem> {
+    pub(crate) fn load(connection: &Connection, study: &str) -> Result<Self, Problem> {
         let sql = "SELECT id FROM run WHERE study = ? ORDER BY id";
         let ids = rows(connection, sql, [study], |row| Fields::new("run", "id", row).get("id"))?;
         Ok(Self(ids))

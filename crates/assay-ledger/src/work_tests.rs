@@ -31,7 +31,7 @@ fn system(number: usize) -> System {
     let version = format!("8.0.{number}");
     System {
         name: format!("mysql@{version}"),
-        spec: SystemSpec::of(Product::MySql, Origin::Version(version.clone())),
+        spec: SystemSpec::new(Product::MySql, Origin::Version(version.clone())),
         artifact: Artifact::Reported(ReportedServer {
             reported_in: "a.tsv".to_owned(),
             product: Some(Product::MySql),
@@ -49,7 +49,7 @@ fn record(cells: u32) -> StudyRecord {
     let setup = |clients| Setup { clients, tables: 1, rows: 1000 };
     let ids = (1..=cells).map(|clients| CellId { test, setup: setup(clients) });
     let ids: Vec<CellId> = ids.collect();
-    let study = Study::of("imported-1".to_owned(), 1, &ids);
+    let study = Study::published("imported-1".to_owned(), 1, &ids);
     let mut record = StudyRecord::new(study, Host::default(), vec![system(0), system(1)]);
     record.finished = true;
     let slices = ids.into_iter().flat_map(|cell| [0, 1].map(|system| slice(cell, system)));
@@ -59,7 +59,7 @@ fn record(cells: u32) -> StudyRecord {
 
 fn slice(cell: CellId, system: usize) -> Slice {
     let work = WorkCounters { read: 1000, elapsed_ns: 1_000_000_000, ..WorkCounters::default() };
-    Slice { position: system as u32, started_ms: 1, work, ..Slice::of(system, cell) }
+    Slice { position: system as u32, started_ms: 1, work, ..Slice::new(system, cell) }
 }
 
 fn of_cells(cells: u32) -> (u64, StudyRows) {

@@ -50,9 +50,9 @@ fn main() {
     println!("clients     q/s   us/query   QPS against sysbench   client CPU against sysbench");
     let costs: Vec<(u32, f64)> =
         CLIENTS.iter().map(|&it| (it, compare(&options, it, has_sysbench))).collect();
-    let of = |clients: u32| costs.iter().find(|(it, _)| *it == clients).unwrap().1;
-    println!("client CPU per query, 1,024 clients against 16: {:.2}", of(1024) / of(16));
-    println!("client CPU per query, 4,096 clients against 16: {:.2}", of(4096) / of(16));
+    let cost = |clients: u32| costs.iter().find(|(it, _)| *it == clients).unwrap().1;
+    println!("client CPU per query, 1,024 clients against 16: {:.2}", cost(1024) / cost(16));
+    println!("client CPU per query, 4,096 clients against 16: {:.2}", cost(4096) / cost(16));
     // On one CPU: on two, the bench would measure how fast an idle CPU wakes up.
     confine_server(server.pid());
     compare_with_replay(&options);
@@ -89,10 +89,12 @@ fn compare(options: &ConnectOptions, clients: u32, has_sysbench: bool) -> f64 {
             (run_session(&mut session, round), theirs)
         });
     }
-    let of_ours = |of: fn(&ClientCost) -> f64| median(measured.iter().map(|(ours, _)| of(ours)));
-    let ratio = |of: fn(&ClientCost) -> f64| {
-        let ratios =
-            measured.iter().filter_map(|(ours, theirs)| Some(of(ours) / of(theirs.as_ref()?)));
+    let of_ours =
+        |value: fn(&ClientCost) -> f64| median(measured.iter().map(|(ours, _)| value(ours)));
+    let ratio = |value: fn(&ClientCost) -> f64| {
+        let ratios = measured
+            .iter()
+            .filter_map(|(ours, theirs)| Some(value(ours) / value(theirs.as_ref()?)));
         has_sysbench.then(|| median(ratios)).map_or("-".to_owned(), |ratio| format!("{ratio:.2}"))
     };
     let cost = of_ours(|it| it.client_cpu_us_per_query);

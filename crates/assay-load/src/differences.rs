@@ -406,17 +406,17 @@ mod tests {
         found.differences.into_iter().map(|it| (it.what, it.base, it.here)).collect()
     }
 
-    fn of(texts: &[&str]) -> AnswerOutcome {
+    fn row_answer(texts: &[&str]) -> AnswerOutcome {
         AnswerOutcome::Answer(Box::new(rows(texts)))
     }
 
     #[test]
     fn the_order_of_rows_counts_where_it_is_asked_for() {
         let [(what, base, here)] =
-            found(of(&["1", "2"]), of(&["2", "1"]), false).try_into().unwrap();
+            found(row_answer(&["1", "2"]), row_answer(&["2", "1"]), false).try_into().unwrap();
         assert_eq!((what, base.as_str(), here.as_str()), (AnswerPart::Order, "1", "2"));
         let [(what, base, here)] =
-            found(of(&["1", "2"]), of(&["2", "1"]), true).try_into().unwrap();
+            found(row_answer(&["1", "2"]), row_answer(&["2", "1"]), true).try_into().unwrap();
         assert_eq!((what, base.as_str()), (AnswerPart::Values, "1"));
         assert!(here.starts_with("the same rows in another order"), "{here}");
     }
@@ -425,9 +425,10 @@ mod tests {
     fn the_first_row_that_differs_is_shown() {
         let text = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         let [(what, base, here)] =
-            found(of(&["1", "2"]), of(&["3", "1"]), false).try_into().unwrap();
+            found(row_answer(&["1", "2"]), row_answer(&["3", "1"]), false).try_into().unwrap();
         assert_eq!((what, (base, here)), (AnswerPart::Values, text("2", "3")));
-        let [(what, base, here)] = found(of(&["1"]), of(&["1", "2"]), false).try_into().unwrap();
+        let [(what, base, here)] =
+            found(row_answer(&["1"]), row_answer(&["1", "2"]), false).try_into().unwrap();
         let shown = text("1 row; first difference: no such row", "2 rows; first difference: 2");
         assert_eq!((what, (base, here)), (AnswerPart::Rows, shown));
     }
@@ -438,9 +439,12 @@ mod tests {
         assert_eq!(found(refused(1), refused(1), false)[0].0, AnswerPart::SameError);
         assert_eq!(found(refused(0), refused(0), false)[0].0, AnswerPart::Undetermined);
         assert_eq!(found(refused(1), refused(2), false)[0].0, AnswerPart::OtherError);
-        assert_eq!(found(refused(1), of(&["1"]), false)[0].0, AnswerPart::OtherError);
-        assert_eq!(found(of(&["1"]), refused(2), false)[0].0, AnswerPart::Error);
-        assert_eq!(found(of(&["1"]), AnswerOutcome::Late, false)[0].0, AnswerPart::NoAnswer);
+        assert_eq!(found(refused(1), row_answer(&["1"]), false)[0].0, AnswerPart::OtherError);
+        assert_eq!(found(row_answer(&["1"]), refused(2), false)[0].0, AnswerPart::Error);
+        assert_eq!(
+            found(row_answer(&["1"]), AnswerOutcome::Late, false)[0].0,
+            AnswerPart::NoAnswer
+        );
         assert_eq!(
             found(AnswerOutcome::Late, AnswerOutcome::Late, false)[0].0,
             AnswerPart::NoAnswer
@@ -463,7 +467,7 @@ mod tests {
         };
         let never = [refused(1146, "no table"), refused(1146, "no table")];
         assert_eq!(counts(never), (1, [1, 0, 1], 0));
-        let for_one_value = [of(&["1"]), refused(1062, "duplicate entry")];
+        let for_one_value = [row_answer(&["1"]), refused(1062, "duplicate entry")];
         assert_eq!(counts(for_one_value), (0, [1, 1, 0], 1));
     }
 
@@ -475,7 +479,7 @@ mod tests {
         other.warnings = vec![("1292".to_owned(), "wrong".to_owned())];
         let other = AnswerOutcome::Answer(Box::new(other));
         let parts: Vec<AnswerPart> =
-            found(of(&["1"]), other, false).into_iter().map(|it| it.0).collect();
+            found(row_answer(&["1"]), other, false).into_iter().map(|it| it.0).collect();
         assert_eq!(parts, [AnswerPart::Types, AnswerPart::Warnings]);
         let collated = |collation: &str| {
             let mut answer = rows(&["1"]);
@@ -483,7 +487,7 @@ mod tests {
             answer.columns = Arc::new(AnswerColumns { collations, ..column() });
             AnswerOutcome::Answer(Box::new(answer))
         };
-        assert_eq!(found(collated("a"), of(&["1"]), false), []);
+        assert_eq!(found(collated("a"), row_answer(&["1"]), false), []);
         assert_eq!(found(collated("a"), collated("b"), false)[0].2, "a int b");
     }
 
@@ -532,7 +536,7 @@ mod tests {
             ..answered(outcome, false)
         };
         let differences = |one: &str, two: &str| {
-            let sides = [one, two].map(|it| [undetermined(of(&[it]))]);
+            let sides = [one, two].map(|it| [undetermined(row_answer(&[it]))]);
             compared(&sides[0], &sides[1], Opening::default()).differences
         };
         let [only] = differences("1", "2").try_into().unwrap();
@@ -545,7 +549,7 @@ mod tests {
         let all = |texts: [&str; 3]| -> Vec<StatementAnswer> {
             let one = |(event, text): (u64, &str)| StatementAnswer {
                 event,
-                ..answered(of(&[text]), false)
+                ..answered(row_answer(&[text]), false)
             };
             (0..).zip(texts).map(one).collect()
         };
@@ -560,13 +564,13 @@ mod tests {
 
     #[test]
     fn a_statement_of_several_tests_counts_once() {
-        let of = |test: &str, text: &str| StatementAnswer {
+        let statement_answer = |test: &str, text: &str| StatementAnswer {
             test: test.into(),
-            ..answered(of(&[text]), false)
+            ..answered(row_answer(&[text]), false)
         };
-        let other = StatementAnswer { statement: "SELECT b".into(), ..of("u", "1") };
-        let base = [of("t", "1"), of("t-2", "1"), other.clone()];
-        let here = [of("t", "1"), of("t-2", "2"), other];
+        let other = StatementAnswer { statement: "SELECT b".into(), ..statement_answer("u", "1") };
+        let base = [statement_answer("t", "1"), statement_answer("t-2", "1"), other.clone()];
+        let here = [statement_answer("t", "1"), statement_answer("t-2", "2"), other];
         let found = compared(&base, &here, Opening::default());
         let counts =
             AnswerCounts { statements: 2, same: 1, undetermined: 0, least: 1, most: 1, values: 1 };
@@ -578,13 +582,19 @@ mod tests {
     #[test]
     fn a_row_beyond_those_that_are_kept_is_not_said_to_be_missing() {
         let [(_, base, here)] =
-            found(of(&["1", "2", "3", "4"]), of(&["5", "3", "2", "1"]), false).try_into().unwrap();
+            found(row_answer(&["1", "2", "3", "4"]), row_answer(&["5", "3", "2", "1"]), false)
+                .try_into()
+                .unwrap();
         assert_eq!((base.as_str(), here.as_str()), ("4 rows", "4 rows, with other values"));
         let [(_, base, _)] =
-            found(of(&["1", "2", "3", "4"]), of(&["9", "1"]), false).try_into().unwrap();
+            found(row_answer(&["1", "2", "3", "4"]), row_answer(&["9", "1"]), false)
+                .try_into()
+                .unwrap();
         assert_eq!(base, "4 rows; first difference: 2");
         let [(_, base, here)] =
-            found(of(&["1", "2", "3", "4"]), of(&["1", "2", "3", "5"]), true).try_into().unwrap();
+            found(row_answer(&["1", "2", "3", "4"]), row_answer(&["1", "2", "3", "5"]), true)
+                .try_into()
+                .unwrap();
         assert_eq!((base.as_str(), here.as_str()), ("4 rows", "4 rows, with other values"));
     }
     #[test]
@@ -596,7 +606,7 @@ mod tests {
                         why: why.to_owned(),
                         is_within_values,
                     });
-                    StatementAnswer { choice, ..answered(of(rows), is_ordered) }
+                    StatementAnswer { choice, ..answered(row_answer(rows), is_ordered) }
                 });
                 let [base, here] = sides;
                 let found = compared(&[base], &[here], opening).differences;
@@ -655,9 +665,10 @@ mod tests {
             answer.columns = Arc::new(AnswerColumns { collations, ..column() });
             AnswerOutcome::Answer(Box::new(answer))
         };
-        let of = |one: &str, two: &str| found(collated(one), collated(two), false).len();
-        assert_eq!(of("utf8_general_ci", "utf8mb3_general_ci"), 0);
-        assert_eq!(of("utf8_general_ci", "utf8mb3_bin"), 1);
-        assert_eq!(of("utf8_general_ci", "utf8mb4_general_ci"), 1);
+        let difference_count =
+            |one: &str, two: &str| found(collated(one), collated(two), false).len();
+        assert_eq!(difference_count("utf8_general_ci", "utf8mb3_general_ci"), 0);
+        assert_eq!(difference_count("utf8_general_ci", "utf8mb3_bin"), 1);
+        assert_eq!(difference_count("utf8_general_ci", "utf8mb4_general_ci"), 1);
     }
 }

@@ -391,8 +391,8 @@ mod tests {
     }
     #[test]
     fn an_open_order_excuses_no_other_rows() {
-        let of = |texts: &[&str]| [1, 2].map(|event| answered(event, texts));
-        let base = of(&["1", "2"]);
+        let event_answers = |texts: &[&str]| [1, 2].map(|event| answered(event, texts));
+        let base = event_answers(&["1", "2"]);
         let key = (Arc::clone(&base[0].test), Arc::clone(&base[0].statement), 1);
         let (repeated, shuffled) = (vec![rows(&["1", "2"])], vec![rows(&["2", "1"])]);
         let answers = RepeatedForms { repeated, shuffled, ..RepeatedForms::default() };
@@ -402,10 +402,10 @@ mod tests {
             let found = answer_differences(&base, here, &openings, &|_| None).differences;
             found.into_iter().map(|it| (it.what, it.count)).collect()
         };
-        assert_eq!(parts(&of(&["1"])), [(AnswerPart::Rows, 2)]);
-        assert_eq!(parts(&of(&["1", "3"])), [(AnswerPart::Values, 2)]);
+        assert_eq!(parts(&event_answers(&["1"])), [(AnswerPart::Rows, 2)]);
+        assert_eq!(parts(&event_answers(&["1", "3"])), [(AnswerPart::Values, 2)]);
         // There was no time for the second one.
         let turned = [(AnswerPart::Order, 1), (AnswerPart::Undetermined, 1)];
-        assert_eq!(parts(&of(&["2", "1"])), turned);
+        assert_eq!(parts(&event_answers(&["2", "1"])), turned);
     }
 }

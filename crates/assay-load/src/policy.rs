@@ -101,16 +101,16 @@ mod tests {
 
     #[test]
     fn a_list_replaces_the_usual_errors() {
-        let of = |codes: &[u32]| ClientPolicy {
+        let policy = |codes: &[u32]| ClientPolicy {
             ignored: IgnoredErrors::These(codes.to_vec()),
             ..ClientPolicy::default()
         };
-        assert_eq!(of(&[1062]).remedy(&refused(1062), &USUAL), Remedy::Retry(1062));
-        assert_eq!(of(&[1062]).remedy(&refused(1213), &USUAL), Remedy::Fail);
-        assert_eq!(of(&[1062]).remedy(&lost(), &USUAL), Remedy::Fail);
-        assert_eq!(of(&[2013]).remedy(&lost(), &USUAL), Remedy::Reconnect);
-        assert_eq!(of(&[2013]).remedy(&refused(1927), &USUAL), Remedy::Reconnect);
-        assert_eq!(of(&[1927]).remedy(&refused(1927), &USUAL), Remedy::Retry(1927));
+        assert_eq!(policy(&[1062]).remedy(&refused(1062), &USUAL), Remedy::Retry(1062));
+        assert_eq!(policy(&[1062]).remedy(&refused(1213), &USUAL), Remedy::Fail);
+        assert_eq!(policy(&[1062]).remedy(&lost(), &USUAL), Remedy::Fail);
+        assert_eq!(policy(&[2013]).remedy(&lost(), &USUAL), Remedy::Reconnect);
+        assert_eq!(policy(&[2013]).remedy(&refused(1927), &USUAL), Remedy::Reconnect);
+        assert_eq!(policy(&[1927]).remedy(&refused(1927), &USUAL), Remedy::Retry(1927));
         let all = ClientPolicy { ignored: IgnoredErrors::All, ..ClientPolicy::default() };
         assert_eq!(all.remedy(&refused(1146), &USUAL), Remedy::Retry(1146));
         assert_eq!(all.remedy(&lost(), &USUAL), Remedy::Reconnect);

@@ -440,12 +440,12 @@ mod tests {
         assert_eq!(kept_values(Sending::Alone, inserted), [Some(b"7".to_vec())]);
         let results =
             vec![result(1, &["a", "b"]), result(2, &[]), result(0, &[]), result(1, &["c", "d"])];
-        let of = |sending| -> Vec<Option<String>> {
+        let kept_texts = |sending| -> Vec<Option<String>> {
             let values = kept_values(sending, results.clone()).into_iter();
             values.map(|it| it.map(|it| String::from_utf8(it).unwrap())).collect()
         };
-        let some = |text: &str| Some(text.to_owned());
-        assert_eq!(of(Sending::Combined), [some("c")]);
-        assert_eq!(of(Sending::LastRows), [some("b"), None, None, some("d")]);
+        let kept = |text: &str| Some(text.to_owned());
+        assert_eq!(kept_texts(Sending::Combined), [kept("c")]);
+        assert_eq!(kept_texts(Sending::LastRows), [kept("b"), None, None, kept("d")]);
     }
 }

@@ -227,7 +227,8 @@ impl Loader<'_, '_> {
 
     fn load(&mut self, table: &UserTable) -> Result<()> {
         let UserTables { dialect, data, seed, files, .. } = self.tables;
-        let create: Vec<&String> = table.create.iter().filter_map(|sql| sql.of(dialect)).collect();
+        let create: Vec<&String> =
+            table.create.iter().filter_map(|sql| sql.for_dialect(dialect)).collect();
         for sql in &create {
             run(&mut self.control, sql)?;
         }
@@ -253,13 +254,13 @@ impl Loader<'_, '_> {
                 self.send_all(|statement| batches.next_into(statement).map_err(fail))?;
             }
             UserRows::Script(script) => {
-                if let Some(file) = script.of(dialect) {
+                if let Some(file) = script.for_dialect(dialect) {
                     self.run_script(&read(file)?, file)?;
                     note(&mut self.control, &data.name, &table.name)?;
                 }
             }
         }
-        let mut after = table.after.iter().filter_map(|sql| sql.of(dialect));
+        let mut after = table.after.iter().filter_map(|sql| sql.for_dialect(dialect));
         after.try_for_each(|sql| run(&mut self.control, sql))
     }
 

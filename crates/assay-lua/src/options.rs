@@ -256,31 +256,31 @@ mod tests {
 
     #[test]
     fn a_script_may_name_the_errors_after_which_an_event_is_started_again() {
-        let named = |words: &[&str]| ignored_errors(&of(words).unwrap());
+        let named = |words: &[&str]| ignored_errors(&parsed(words).unwrap());
         assert_eq!(named(&["--tables=4"]), Ok(IgnoredErrors::Usual));
         assert_eq!(named(&["--mysql_ignore_errors=all"]), Ok(IgnoredErrors::All));
         let codes = named(&["--mysql-ignore-errors=1213,1062"]).unwrap();
         assert!(codes.contain(1062, &[1205]) && !codes.contain(1205, &[1205]));
-        assert!(take_distribution(of(&["--mysql-ignore-errors=often"]).unwrap()).is_err());
-        let left = take_distribution(of(&["--mysql-ignore-errors=1062", "--x=1"]).unwrap());
+        assert!(take_distribution(parsed(&["--mysql-ignore-errors=often"]).unwrap()).is_err());
+        let left = take_distribution(parsed(&["--mysql-ignore-errors=1062", "--x=1"]).unwrap());
         assert_eq!(left.unwrap().1, [("x".to_owned(), "1".to_owned())]);
     }
 
-    fn of(words: &[&str]) -> Result<Vec<(String, String)>> {
+    fn parsed(words: &[&str]) -> Result<Vec<(String, String)>> {
         parse_options(&words.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>())
     }
 
     #[test]
     fn options_have_names_and_values() {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let options = of(&["--tables=4", "--table_size=10", "--auto-inc"]).unwrap();
+        let options = parsed(&["--tables=4", "--table_size=10", "--auto-inc"]).unwrap();
         assert_eq!(
             options,
             [pair("tables", "4"), pair("table-size", "10"), pair("auto-inc", "on")]
         );
-        assert_eq!(of(&["tables=4"]).unwrap(), [pair("tables", "4")]);
+        assert_eq!(parsed(&["tables=4"]).unwrap(), [pair("tables", "4")]);
         for word in ["tables", "--", "--=4", "=4", "-t", "-t=4", "---t=4"] {
-            assert!(of(&[word]).is_err(), "{word}");
+            assert!(parsed(&[word]).is_err(), "{word}");
         }
         assert_eq!(equivalent_of("mysql_host").map(|it| &it[..9]), Some("leave it "));
         assert_eq!(equivalent_of("threads"), Some("use `--clients`"));
@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_script_draws_as_its_options_say() {
-        let taken = |words: &[&str]| take_distribution(of(words).unwrap());
+        let taken = |words: &[&str]| take_distribution(parsed(words).unwrap());
         assert_eq!(taken(&[]).unwrap().0, ScriptDraws::default());
         let (draw, left) =
             taken(&["--rand-type=zipfian", "--rand-zipfian-exp=1", "--x=1"]).unwrap();

@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn conclusions_differ_beyond_rounding() {
-        let of = |value: f64| Conclusion {
+        let conclusion = |value: f64| Conclusion {
             cell: 0,
             system: 1,
             verdict: Verdict::Same,
@@ -71,9 +71,9 @@ mod tests {
             cpu_verdict: None,
             cpu_ratio: None,
         };
-        assert!(of(100.0).differences(&of(100.0 + 1e-12)).is_empty());
-        assert_eq!(of(100.0).differences(&of(100.001)), ["qps"]);
-        let none = Conclusion { rqps: None, verdict: Verdict::Slower, ..of(100.0) };
-        assert_eq!(of(100.0).differences(&none), ["verdict", "rqps"]);
+        assert!(conclusion(100.0).differences(&conclusion(100.0 + 1e-12)).is_empty());
+        assert_eq!(conclusion(100.0).differences(&conclusion(100.001)), ["qps"]);
+        let none = Conclusion { rqps: None, verdict: Verdict::Slower, ..conclusion(100.0) };
+        assert_eq!(conclusion(100.0).differences(&none), ["verdict", "rqps"]);
     }
 }

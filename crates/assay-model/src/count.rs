@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     fn count(functions: &[(&str, u64, &[u32])]) -> Count {
-        let of = |&(name, own, callers): &(&str, u64, &[u32])| FunctionCount {
+        let function = |&(name, own, callers): &(&str, u64, &[u32])| FunctionCount {
             frame: StackFrame { function: name.to_owned(), module: "server".to_owned() },
             own,
             calls: 1,
@@ -186,7 +186,7 @@ mod tests {
             version: None,
             hidden: Vec::new(),
             instances: vec![Vec::new()],
-            functions: functions.iter().map(of).collect(),
+            functions: functions.iter().map(function).collect(),
             calls: CallTree::default(),
             ops: 5,
             server: "server".to_owned(),

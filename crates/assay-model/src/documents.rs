@@ -62,7 +62,9 @@ pub struct StudyDocuments {
 
 impl StudyDocuments {
     /// The documents of a type: system, cell, and document.
-    pub fn of<D: StudyDocument>(&self) -> Result<Vec<(usize, CellId, D)>, UnreadableDocument> {
+    pub fn read_all<D: StudyDocument>(
+        &self,
+    ) -> Result<Vec<(usize, CellId, D)>, UnreadableDocument> {
         let named = self.list.iter().filter(|document| document.name == D::NAME);
         named.map(|document| Ok((document.system, document.cell, document.read()?))).collect()
     }
@@ -71,7 +73,7 @@ impl StudyDocuments {
     pub fn take<D: StudyDocument>(
         &mut self,
     ) -> Result<Vec<(usize, CellId, D)>, UnreadableDocument> {
-        let taken = self.of()?;
+        let taken = self.read_all()?;
         let rest = std::mem::take(self).list.into_iter();
         *self = rest.filter(|document| document.name != D::NAME).collect();
         Ok(taken)
@@ -89,7 +91,7 @@ impl StudyDocuments {
 
     /// Reads the documents of a type, as a check.
     pub fn check<D: StudyDocument>(&self) -> Result<(), UnreadableDocument> {
-        self.of::<D>().map(|_| ())
+        self.read_all::<D>().map(|_| ())
     }
 }
 
@@ -143,7 +145,7 @@ mod tests {
 
     fn cell() -> CellId {
         let group = Group { rank: 0, word: "g".to_owned(), title: "g".to_owned() };
-        let test = Test::of(Definition {
+        let test = Test::intern(Definition {
             name: "scan".to_owned(),
             group,
             groups: Vec::new(),
@@ -165,12 +167,12 @@ mod tests {
         let document = CellDocument::new(1, cell, &Weight { kg: 7 }).unwrap();
         let other = CellDocument { name: "unknown".to_owned(), ..document.clone() };
         let documents: StudyDocuments = [other, document.clone()].into_iter().collect();
-        assert_eq!(documents.of::<Weight>(), Ok(vec![(1, cell, Weight { kg: 7 })]));
+        assert_eq!(documents.read_all::<Weight>(), Ok(vec![(1, cell, Weight { kg: 7 })]));
         assert_eq!(documents.get::<Weight>(0, cell), Ok(None));
         assert_eq!(documents.get::<Weight>(1, cell), Ok(Some(Weight { kg: 7 })));
         let mut rest = documents;
         assert_eq!(rest.take::<Weight>().map(|taken| taken.len()), Ok(1));
-        assert_eq!(rest.of::<Weight>(), Ok(Vec::new()));
+        assert_eq!(rest.read_all::<Weight>(), Ok(Vec::new()));
         assert_eq!(rest.list.len(), 1);
         assert!(CellDocument::new(1, cell, &Weight { kg: 101 }).is_err());
         for (json, why) in [("{\"kg\":101}", "101 kg"), ("{}", "missing field")] {

@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn findings_have_their_texts() {
-        let of = |what, count| DumpFinding {
+        let finding = |what, count| DumpFinding {
             what,
             file: "dump.sql".to_owned(),
             line: 7,
@@ -247,12 +247,15 @@ mod tests {
             count,
         };
         for (found, shown) in [
-            (of(DumpFindingKind::Error, 1), "refused `CREATE TABLE t (` (`dump.sql`, line 7): no"),
             (
-                of(DumpFindingKind::Warning, 3),
+                finding(DumpFindingKind::Error, 1),
+                "refused `CREATE TABLE t (` (`dump.sql`, line 7): no",
+            ),
+            (
+                finding(DumpFindingKind::Warning, 3),
                 "warned of `CREATE TABLE t (` (`dump.sql`, line 7): no (3 statements like it)",
             ),
-            (of(DumpFindingKind::LeftOut, 2), "`dump.sql`: no"),
+            (finding(DumpFindingKind::LeftOut, 2), "`dump.sql`: no"),
         ] {
             assert_eq!(found.to_string(), shown);
         }

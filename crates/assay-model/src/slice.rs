@@ -138,7 +138,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    pub fn of(system: usize, cell: CellId) -> Self {
+    pub fn new(system: usize, cell: CellId) -> Self {
         Self {
             system,
             cell,
@@ -251,7 +251,7 @@ mod tests {
     fn slice(unit: Unit, clients: u32, work: WorkCounters) -> Slice {
         let setup = Setup { clients, tables: 1, rows: 100_000 };
         let group = Group { rank: 0, word: "g".to_owned(), title: "g".to_owned() };
-        let test = Test::of(Definition {
+        let test = Test::intern(Definition {
             name: format!("{unit:?}"),
             group,
             groups: Vec::new(),
@@ -264,7 +264,7 @@ mod tests {
             planning: PlanningFacts::default(),
             digest: String::new(),
         });
-        Slice { work, ..Slice::of(0, CellId { test, setup }) }
+        Slice { work, ..Slice::new(0, CellId { test, setup }) }
     }
 
     #[test]

@@ -91,7 +91,7 @@ pub struct PlannedCell {
 
 impl PlannedCell {
     #[must_use]
-    pub fn of(id: CellId) -> Self {
+    pub fn new(id: CellId) -> Self {
         Self {
             id,
             warm_ms: 0,
@@ -181,7 +181,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl Study {
     /// A study that measured each cell once, as in published results.
     #[must_use]
-    pub fn of(id: String, started_ms: i64, cells: &[CellId]) -> Self {
+    pub fn published(id: String, started_ms: i64, cells: &[CellId]) -> Self {
         let setups: BTreeSet<Setup> = cells.iter().map(|cell| cell.setup).collect();
         Self {
             id,
@@ -193,7 +193,7 @@ impl Study {
             budget_s: 0.0,
             blocks: 1,
             rounds: 1,
-            cells: cells.iter().copied().map(PlannedCell::of).collect(),
+            cells: cells.iter().copied().map(PlannedCell::new).collect(),
             setups: setups.into_iter().collect(),
             experiment: Experiment::Sequential,
             cpus: CpuLists::default(),

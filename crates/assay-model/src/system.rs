@@ -41,7 +41,7 @@ pub struct SystemSpec {
 
 impl SystemSpec {
     /// A system with its product's default engine and no options.
-    pub fn of(product: Product, origin: Origin) -> Self {
+    pub fn new(product: Product, origin: Origin) -> Self {
         let (engine, overrides) = (product.default_engine(), Vec::new());
         Self { product, origin, engine, overrides, build: BuildFlags::new() }
     }
@@ -125,9 +125,9 @@ mod tests {
 
     #[test]
     fn the_last_option_decides_whether_autocommit_is_off() {
-        let of = |product: Product, options: &[(&str, &str)]| {
+        let is_autocommit_off = |product: Product, options: &[(&str, &str)]| {
             let overrides = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-            let spec = SystemSpec::of(product, Origin::Version("1".to_owned()));
+            let spec = SystemSpec::new(product, Origin::Version("1".to_owned()));
             SystemSpec { overrides: overrides.collect(), ..spec }.switches_autocommit_off()
         };
         for (options, expected) in [
@@ -139,8 +139,8 @@ mod tests {
             (&[("autocommit", "OFF"), ("autocommit", "ON")], false),
             (&[("autocommit", "1")], false),
         ] {
-            assert_eq!(of(Product::MySql, options), expected, "{options:?}");
+            assert_eq!(is_autocommit_off(Product::MySql, options), expected, "{options:?}");
         }
-        assert!(!of(Product::Postgres, &[("autocommit", "off")]));
+        assert!(!is_autocommit_off(Product::Postgres, &[("autocommit", "off")]));
     }
 }

@@ -208,7 +208,7 @@ type KnownTests = BTreeMap<(String, String), Vec<Test>>;
 
 impl Test {
     /// Interns a definition. Equality of digests is not enough, because a foreign ledger may state any digest.
-    pub fn of(definition: Definition) -> Self {
+    pub fn intern(definition: Definition) -> Self {
         static KNOWN: LazyLock<Mutex<KnownTests>> = LazyLock::new(Mutex::default);
         let key = (definition.name.clone(), definition.digest.clone());
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);

@@ -218,7 +218,7 @@ impl UserData {
     }
 
     pub fn dump(&self, dialect: Dialect) -> Option<&UserDump> {
-        self.dump.as_ref()?.of(dialect)
+        self.dump.as_ref()?.for_dialect(dialect)
     }
 
     /// Whether it has a dump, but none for this dialect.
@@ -234,9 +234,9 @@ impl UserData {
             if has_dump && table.create.is_empty() {
                 return false;
             }
-            let has_create = table.create.iter().any(|it| it.of(dialect).is_some());
+            let has_create = table.create.iter().any(|it| it.for_dialect(dialect).is_some());
             let has_script = match &table.rows {
-                UserRows::Script(script) => script.of(dialect).is_some(),
+                UserRows::Script(script) => script.for_dialect(dialect).is_some(),
                 UserRows::Generated { .. } | UserRows::Csv { .. } => false,
             };
             !has_create && !has_script
@@ -286,7 +286,7 @@ impl Transaction {
 }
 
 impl<T> PerDialect<T> {
-    pub fn of(&self, dialect: Dialect) -> Option<&T> {
+    pub fn for_dialect(&self, dialect: Dialect) -> Option<&T> {
         match dialect {
             Dialect::Postgres => self.postgres.as_ref(),
             Dialect::MySql => self.mysql.as_ref(),

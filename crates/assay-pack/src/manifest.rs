@@ -33,7 +33,7 @@ pub struct PackMember {
 }
 
 impl PackMember {
-    pub fn of(name: &str, content: &[u8]) -> Self {
+    pub fn new(name: &str, content: &[u8]) -> Self {
         Self { name: name.to_owned(), bytes: content.len() as u64, sha256: sha256(content) }
     }
 }

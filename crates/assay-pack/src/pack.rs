@@ -33,7 +33,7 @@ impl Pack {
         if members.iter().map(|(_, content)| content.len() as u64).sum::<u64>() > SIZE_MAX {
             return Err(PackError::TooLarge);
         }
-        let listed = members.iter().map(|(name, content)| PackMember::of(name, content)).collect();
+        let listed = members.iter().map(|(name, content)| PackMember::new(name, content)).collect();
         let manifest = Manifest::new(study, assay, listed);
         let digest = sha256(manifest.text().as_bytes());
         Ok(Self { manifest, digest, members })
@@ -73,7 +73,7 @@ impl Pack {
     pub fn altered(&self) -> Vec<&'static str> {
         let listed = self.members.iter().zip(&self.manifest.members);
         listed
-            .filter(|((name, it), listed)| PackMember::of(name, it) != **listed)
+            .filter(|((name, it), listed)| PackMember::new(name, it) != **listed)
             .map(|((name, _), _)| *name)
             .collect()
     }

@@ -17,7 +17,7 @@ enum LimitScope {
 
 impl LimitScope {
     /// Reads the word of a group of the set, or else a pattern for tests.
-    fn of(text: &str, set: TestSet, tests: &[Test]) -> PlanResult<Self> {
+    fn parse(text: &str, set: TestSet, tests: &[Test]) -> PlanResult<Self> {
         let mut groups: Vec<&str> = Vec::new();
         for group in tests.iter().map(|test| test.group(set).word.as_str()) {
             if !groups.contains(&group) {
@@ -78,12 +78,12 @@ fn limits(
     tests: &[Test],
 ) -> PlanResult<Vec<(LimitScope, f64)>> {
     bounded_patterns(request.limits.len())?;
-    let scope = |(text, most): &(String, f64)| Ok((LimitScope::of(text, set, tests)?, *most));
+    let scope = |(text, most): &(String, f64)| Ok((LimitScope::parse(text, set, tests)?, *most));
     request.limits.iter().map(scope).collect()
 }
 
 pub(crate) fn check_scope(text: &str, set: TestSet, tests: &[Test]) -> PlanResult<()> {
-    LimitScope::of(text, set, tests).map(drop)
+    LimitScope::parse(text, set, tests).map(drop)
 }
 
 /// Reads `GLOB-OR-GROUP=PERCENT`, split at the last equals sign as test names may have one.
@@ -120,12 +120,12 @@ mod tests {
     #[test]
     fn the_last_limit_that_applies_counts() {
         let margins = planned(&["writes=10%", "*range=10=5%", "scan=2%", "s*=4%"]).unwrap();
-        let of = |name: &str| margins.iter().find(|(test, _)| test == name).unwrap().1;
-        assert_eq!(of("point-query"), 0.03);
-        assert_eq!((of("update-index"), of("insert")), (0.1, 0.1));
+        let margin = |name: &str| margins.iter().find(|(test, _)| test == name).unwrap().1;
+        assert_eq!(margin("point-query"), 0.03);
+        assert_eq!((margin("update-index"), margin("insert")), (0.1, 0.1));
         // A write, but the later limit applies.
-        assert_eq!((of("read-write_range=10"), of("read-write_range=100")), (0.05, 0.1));
-        assert_eq!(of("scan"), 0.04);
+        assert_eq!((margin("read-write_range=10"), margin("read-write_range=100")), (0.05, 0.1));
+        assert_eq!(margin("scan"), 0.04);
     }
 
     #[test]

@@ -68,7 +68,7 @@ mod tests {
     fn a_plan_has_no_more_systems_than_a_ledger_takes() {
         let with = |count, twin| {
             let change = |request: &mut Request| {
-                request.systems = vec![SystemRequest::of("mariadb@11.8"); count];
+                request.systems = vec![SystemRequest::parse("mariadb@11.8"); count];
                 request.twin = Some(twin);
             };
             plan(&request(change), MACHINE).map(|plan| plan.systems.len())
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(with(SYSTEMS, false), Ok(SYSTEMS));
         assert!(matches!(with(SYSTEMS, true), Err(PlanError::TooMany { count: 101, .. })));
         // The count is checked before any of them is read.
-        let wrong = request(|it| it.systems = vec![SystemRequest::of("no system"); 10_000]);
+        let wrong = request(|it| it.systems = vec![SystemRequest::parse("no system"); 10_000]);
         assert!(matches!(plan(&wrong, MACHINE), Err(PlanError::TooMany { count: 10_000, .. })));
     }
 }

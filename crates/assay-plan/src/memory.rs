@@ -355,40 +355,40 @@ mod tests {
             "postgres: work_mem=64MB",
             "postgres: max_connections=100",
         ];
-        let of = |clients| {
+        let settings = |clients| {
             let request = Request { systems: Vec::new(), ..request(&file) };
             message(&scaled(request, ServerRoom { each: 2 * GB, clients }).unwrap())
         };
-        assert_eq!(of(4), ["shared_buffers 16GB 2GB"]);
+        assert_eq!(settings(4), ["shared_buffers 16GB 2GB"]);
         // 100 connections of 64 MB are 800 MB here, of which 32 clients get 25 MB each.
-        assert_eq!(of(32), ["shared_buffers 16GB 2GB", "work_mem 64MB 25MB"]);
+        assert_eq!(settings(32), ["shared_buffers 16GB 2GB", "work_mem 64MB 25MB"]);
     }
 
     #[test]
     fn a_bare_number_has_the_unit_of_its_setting() {
-        let of = |name, value| size(Product::Postgres, name, value).map(|size| size.bytes);
-        assert_eq!(of("shared_buffers", "16384"), Some(128 * MB));
-        assert_eq!(of("work_mem", "4096"), Some(4 * MB));
-        assert_eq!(of("max_wal_size", "2048"), Some(2 * GB));
-        assert_eq!(of("wal_buffers", "-1"), None);
-        let of = |name, value| size(Product::MySql, name, value).map(|size| size.bytes);
-        assert_eq!(of("loose-innodb-buffer-pool-size", "1073741824"), Some(GB));
+        let bytes = |name, value| size(Product::Postgres, name, value).map(|size| size.bytes);
+        assert_eq!(bytes("shared_buffers", "16384"), Some(128 * MB));
+        assert_eq!(bytes("work_mem", "4096"), Some(4 * MB));
+        assert_eq!(bytes("max_wal_size", "2048"), Some(2 * GB));
+        assert_eq!(bytes("wal_buffers", "-1"), None);
+        let bytes = |name, value| size(Product::MySql, name, value).map(|size| size.bytes);
+        assert_eq!(bytes("loose-innodb-buffer-pool-size", "1073741824"), Some(GB));
     }
 
     #[test]
     fn a_scaled_buffer_pool_has_a_size_that_no_server_rounds() {
-        let of = |more: &[&str], each| {
+        let pool = |more: &[&str], each| {
             let file = [&["mysql: innodb_buffer_pool_size=480G"], more].concat();
             message(&scaled(request(&file), ServerRoom { each, clients: 1 }).unwrap())
         };
         // 7.5 GiB would become 8 GiB in eight instances of 128 MiB chunks.
-        assert_eq!(of(&[], 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 7G"]);
+        assert_eq!(pool(&[], 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 7G"]);
         let wide = ["mysql: innodb_buffer_pool_instances=16"];
-        assert_eq!(of(&wide, 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 6G"]);
+        assert_eq!(pool(&wide, 7 * GB + 700 * MB), ["innodb_buffer_pool_size 480G 6G"]);
         // A pool below 1 GiB has one instance.
-        assert_eq!(of(&[], 970 * MB), ["innodb_buffer_pool_size 480G 896M"]);
+        assert_eq!(pool(&[], 970 * MB), ["innodb_buffer_pool_size 480G 896M"]);
         let small = ["mysql: innodb_buffer_pool_chunk_size=64M"];
-        assert_eq!(of(&small, 970 * MB), ["innodb_buffer_pool_size 480G 960M"]);
+        assert_eq!(pool(&small, 970 * MB), ["innodb_buffer_pool_size 480G 960M"]);
     }
 
     #[test]
@@ -412,11 +412,14 @@ mod tests {
         let file = ["mysql: innodb_buffer_pool_size=48G"];
         // 70% of it for two servers: 5.6 GB each, less than 200 MB besides the caches.
         let machine = MachineFacts { cpus: 4, memory_mb: 16_384, disk_mb: 1 << 20, realtime: None };
-        let of = |share, twin| {
+        let divisor = |share, twin| {
             let request = Request { scale_memory: Some(share), twin, ..request(&file) };
             scaled_to(&request, machine).unwrap().scaled.unwrap().divisor
         };
-        assert_eq!([of(1.0, None), of(0.5, None), of(1.0, Some(true))], [12, 24, 16]);
+        assert_eq!(
+            [divisor(1.0, None), divisor(0.5, None), divisor(1.0, Some(true))],
+            [12, 24, 16]
+        );
         let unasked = Request { scale_memory: None, ..request(&file) };
         assert_eq!(scaled_to(&unasked, machine).unwrap(), unasked);
     }

@@ -49,7 +49,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(cells: &[PlannedCell], systems: usize) -> Self {
+    fn new(cells: &[PlannedCell], systems: usize) -> Self {
         let once_s = cells.iter().map(|cell| round_s(cell, systems)).sum();
         Self { start_s: start_s(cells, systems), once_s }
     }
@@ -70,11 +70,11 @@ pub(crate) fn blocks_within(budget_s: f64, cells: &[PlannedCell], systems: usize
 }
 
 pub(crate) fn block_s(cells: &[PlannedCell], systems: usize) -> f64 {
-    SLOWER * Times::of(cells, systems).block_s()
+    SLOWER * Times::new(cells, systems).block_s()
 }
 
 pub(crate) fn once_s(cells: &[PlannedCell], systems: usize) -> f64 {
-    Times::of(cells, systems).once_s
+    Times::new(cells, systems).once_s
 }
 
 /// A study that will use less than this share of its time is limited by its other bounds.
@@ -93,7 +93,7 @@ pub struct Fitting {
 
 impl Fitting {
     pub fn planned(study: &Study, systems: usize, left_s: f64) -> Self {
-        let times = Times::of(&study.cells, systems);
+        let times = Times::new(&study.cells, systems);
         let CellAmount { blocks, rounds } = affordable(study, systems, left_s);
         let blocks = if left_s < times.block_s() { 0 } else { blocks as u32 };
         let Times { start_s, once_s } = times;
@@ -214,7 +214,7 @@ fn remedy(study: &Study, fitting: Fitting, needs: Needs) -> String {
 }
 
 fn affordable(study: &Study, systems: usize, left_s: f64) -> CellAmount {
-    let times = Times::of(&study.cells, systems);
+    let times = Times::new(&study.cells, systems);
     let blocks = ((left_s / times.block_s()).max(1.0) as u32).min(study.blocks);
     let rounds = ((left_s / f64::from(blocks) - times.start_s) / times.once_s) as u32;
     let rounds = rounds.clamp(ROUNDS_MIN, study.rounds.max(ROUNDS_MIN)) / 2 * 2;
@@ -228,9 +228,9 @@ pub fn smallest_change_in(
     seconds: f64,
     needs: Needs,
     noise: Option<&Noise>,
-    of: impl Fn(&PlannedCell) -> bool,
+    is_wanted: impl Fn(&PlannedCell) -> bool,
 ) -> Option<f64> {
-    smallest_change(study, affordable(study, systems, seconds), needs, noise, of)
+    smallest_change(study, affordable(study, systems, seconds), needs, noise, is_wanted)
 }
 
 fn smallest_change(
@@ -238,11 +238,11 @@ fn smallest_change(
     spent: CellAmount,
     needs: Needs,
     noise: Option<&Noise>,
-    of: impl Fn(&PlannedCell) -> bool,
+    is_wanted: impl Fn(&PlannedCell) -> bool,
 ) -> Option<f64> {
-    let precision = Precision::of(noise, needs);
+    let precision = Precision::new(noise, needs);
     let count = study.cells.len();
-    let cells = study.cells.iter().filter(|cell| of(cell));
+    let cells = study.cells.iter().filter(|cell| is_wanted(cell));
     let change = |cell| precision.smallest_change(cell, spent, count);
     let mut changes: Vec<f64> = cells.map(change).collect();
     changes.sort_unstable_by(f64::total_cmp);
@@ -261,7 +261,7 @@ pub fn needed(
     needs: Needs,
     noise: Option<&Noise>,
 ) -> Option<(f64, u32)> {
-    let Times { start_s, once_s } = Times::of(&study.cells, systems);
+    let Times { start_s, once_s } = Times::new(&study.cells, systems);
     let with_blocks = |count: u32| {
         let blocks = f64::from(count);
         let is_enough = |rounds: f64| {
@@ -289,7 +289,7 @@ pub fn overrun(study: &Study, systems: usize) -> Option<String> {
     if study.experiment != Experiment::Interleaved {
         return None;
     }
-    let least_s = Times::of(&study.cells, systems).block_s();
+    let least_s = Times::new(&study.cells, systems).block_s();
     (least_s > study.budget_s).then(|| {
         format!(
             "the budget of {} is too short: the shortest block of {} on {} takes about {}, not counting loading, so \
@@ -359,27 +359,27 @@ mod tests {
     fn a_budget_too_small_for_verdicts_is_reported_with_a_remedy() {
         let mut study = planned(Preset::Quick, &[]);
         study.budget_s = 30.0;
-        let of = |left_s, is_resumed| {
+        let outlook_with = |left_s, is_resumed| {
             let needs = Needs { is_resumed, ..NEEDS };
             outlook(&study, Fitting::planned(&study, 2, left_s), needs, None)
         };
-        let allows = |left_s| of(left_s, false).text.contains("detects changes");
+        let allows = |left_s| outlook_with(left_s, false).text.contains("detects changes");
         let named = |found: &Outlook, option: &str| {
             let remedy = found.remedy.clone().unwrap();
             let value = remedy.split(option).nth(1).unwrap().split('`').next().unwrap().to_owned();
             crate::parse_duration_s(value.trim()).unwrap()
         };
-        let none = of(2.0, false);
+        let none = outlook_with(2.0, false);
         assert!(none.text.contains("a block has 2; 2 s are left"), "{none:?}");
-        let late = of(-30.0, false);
+        let late = outlook_with(-30.0, false);
         assert!(late.text.contains("nothing is left of the budget"), "{late:?}");
-        assert!(allows(named(&of(-30.0, true), "--more")));
+        assert!(allows(named(&outlook_with(-30.0, true), "--more")));
         // The time used so far counts too.
-        for (found, used_s) in [(none, 28.0), (of(10.0, false), 20.0)] {
+        for (found, used_s) in [(none, 28.0), (outlook_with(10.0, false), 20.0)] {
             assert!(found.text.contains("the last tests may not be measured"), "{found:?}");
             assert!(allows(named(&found, "--budget") - used_s), "{found:?}");
         }
-        assert_eq!(of(300.0, false).remedy, None);
+        assert_eq!(outlook_with(300.0, false).remedy, None);
     }
 
     #[test]
@@ -408,8 +408,9 @@ mod tests {
         let [short, long] = [2, 40].map(|rounds| change(&study, 4, rounds, None));
         assert!(short > 1.1 * long && long > NEEDS.threshold, "{short} {long}");
         let tests = |class| move |cell: &PlannedCell| cell.id.test.class == class;
-        let of = |class| smallest_change_in(&study, 2, 600.0, NEEDS, None, tests(class)).unwrap();
-        assert!(of(Class::Read) < of(Class::Write), "{study:?}");
+        let smallest_change =
+            |class| smallest_change_in(&study, 2, 600.0, NEEDS, None, tests(class)).unwrap();
+        assert!(smallest_change(Class::Read) < smallest_change(Class::Write), "{study:?}");
         assert_eq!(smallest_change_in(&study, 2, 600.0, NEEDS, None, |_| false), None);
     }
 

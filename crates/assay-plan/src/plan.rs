@@ -86,7 +86,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
     }
     let specs: Vec<_> = systems.iter().map(|system| &system.spec).collect();
     let terms = Terms::or_default(Some(&request.terms));
-    let footprint = Footprint::of(&setups, schema, terms).counting(request.count);
+    let footprint = Footprint::new(&setups, schema, terms).counting(request.count);
     // The number of rows of a workload is no option.
     let has_option = schema.facts().has_rows_option();
     check_machine(&footprint, &specs, effort.experiment, machine)
@@ -369,7 +369,7 @@ pub fn check_user_test(test: Test, name: &str, dialect: Dialect) -> PlanResult<(
 fn sends_something(test: Test, dialect: Dialect) -> bool {
     let kinds = test.roles.iter().flat_map(|role| &role.script.mix);
     kinds.flat_map(|kind| &kind.steps).any(|step| match step {
-        UserStep::Send { sql, .. } => sql.of(dialect).is_some(),
+        UserStep::Send { sql, .. } => sql.for_dialect(dialect).is_some(),
         UserStep::Sleep { .. } | UserStep::Pipeline { .. } => false,
     })
 }

@@ -65,7 +65,7 @@ fn turns_fit_into_slices() {
 fn passwords_of_running_servers_are_not_stored() {
     let mut request = request();
     let url = "mysql://me:secret@db.example/sbtest";
-    request.systems = vec![SystemRequest::of(url), SystemRequest::of("mysql@8.0")];
+    request.systems = vec![SystemRequest::parse(url), SystemRequest::parse("mysql@8.0")];
     request.preset = Preset::Standard;
     let plan = plan(&request, MachineFacts { memory_mb: 64_000, ..MACHINE }).unwrap();
     assert_eq!(plan.systems.len(), 2, "a twin of what runs already");
@@ -78,8 +78,8 @@ fn passwords_of_running_servers_are_not_stored() {
 
 #[test]
 fn running_servers_are_refused_where_they_cannot_take_part() {
-    let url = SystemRequest::of("postgres://me@db.example/sbtest");
-    let other = SystemRequest::of("postgres@16");
+    let url = SystemRequest::parse("postgres://me@db.example/sbtest");
+    let other = SystemRequest::parse("postgres@16");
     let refused = |change: &dyn Fn(&mut Request)| {
         let mut request = Request { systems: vec![url.clone(), other.clone()], ..request() };
         change(&mut request);
@@ -101,7 +101,7 @@ fn running_servers_are_refused_where_they_cannot_take_part() {
 #[test]
 fn the_same_system_twice_gets_a_number() {
     let mut request = request();
-    request.systems = vec![SystemRequest::of("mariadb@11.8"); 3];
+    request.systems = vec![SystemRequest::parse("mariadb@11.8"); 3];
     assert_eq!(names(&request), ["mariadb@11.8", "mariadb@11.8 #2", "mariadb@11.8 #3"]);
 }
 
@@ -111,17 +111,17 @@ fn names_are_those_that_were_given_or_short() {
     let mut request = request();
     let named = format!("old=mysql@8.0{options}");
     let [first, second] = ["0", "1"].map(|it| format!("mysql@8.0{options}+sync_binlog={it}"));
-    request.systems = [&named, &first, &second, &first].map(|it| SystemRequest::of(it)).into();
+    request.systems = [&named, &first, &second, &first].map(|it| SystemRequest::parse(it)).into();
     let short = "mysql@8.0+sync_binlog=0+...";
     let second = "mysql@8.0+sync_binlog=1+...";
     assert_eq!(names(&request), ["old", short, second, &format!("{short} #2")]);
     let planned = plan(&request, MACHINE).unwrap();
     assert_eq!(planned.systems[0].spec.to_string(), named.trim_start_matches("old="));
     assert_eq!(planned.systems[1].spec.to_string(), first);
-    request.systems = ["a=mysql@8.0", "a=mysql@9.7"].map(SystemRequest::of).into();
+    request.systems = ["a=mysql@8.0", "a=mysql@9.7"].map(SystemRequest::parse).into();
     let error = plan(&request, MACHINE).unwrap_err().to_string();
     assert!(error.contains("`a`") && error.contains("two systems have this name"), "{error}");
-    request.systems = ["a=mysql@8.0", "a=mysql@8.0"].map(SystemRequest::of).into();
+    request.systems = ["a=mysql@8.0", "a=mysql@8.0"].map(SystemRequest::parse).into();
     assert_eq!(names(&request), ["a", "a #2"]);
 }
 
@@ -323,7 +323,7 @@ fn names_the_size_that_fits() {
 #[test]
 fn terms_decide_sizes_besides_the_data() {
     let machine = MachineFacts { memory_mb: 64_000, disk_mb: 500_000, ..MACHINE };
-    let of = |terms: &str, rows: u32| {
+    let sizes_mb = |terms: &str, rows: u32| {
         let words = ["mysql@5.6".to_owned(), "mysql@8.0".to_owned()];
         let mut request = Request { terms: terms.to_owned(), ..Request::of_systems(&words) };
         request.setups[0].rows = Some(rows);
@@ -331,9 +331,12 @@ fn terms_decide_sizes_besides_the_data() {
         (crate::cache_mb(&study), crate::log_mb(&study))
     };
     // The log is not limited to 2 GiB, and 15 files of it are as large as one.
-    assert_eq!(of("lean", 8_000_000), (3456, 2048));
-    assert_eq!(of("published", 8_000_000), (3584, 4620));
-    assert_eq!((of("lean", 100_000), of("published", 100_000)), ((256, 512), (256, 540)));
+    assert_eq!(sizes_mb("lean", 8_000_000), (3456, 2048));
+    assert_eq!(sizes_mb("published", 8_000_000), (3584, 4620));
+    assert_eq!(
+        (sizes_mb("lean", 100_000), sizes_mb("published", 100_000)),
+        ((256, 512), (256, 540))
+    );
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub(crate) struct Precision {
 }
 
 impl Precision {
-    pub(crate) fn of(noise: Option<&Noise>, needs: Needs) -> Self {
+    pub(crate) fn new(noise: Option<&Noise>, needs: Needs) -> Self {
         let usable = |turn: &&TurnError| turn.turn_ms > 0.0 && turn.error > 0.0;
         let measured = noise.iter().flat_map(|noise| noise.turns.iter().filter(usable));
         let measured: Vec<TurnError> = measured.copied().collect();
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_error_lies_between_those_of_the_next_lengths() {
-        let usual = Precision::of(None, NEEDS);
+        let usual = Precision::new(None, NEEDS);
         assert_eq!(usual.of_turn(0.5), 0.003);
         assert_eq!(usual.of_turn(5.0), 0.008);
         let between = usual.of_turn(25.0);
@@ -137,9 +137,9 @@ mod tests {
     fn measured_noise_replaces_the_usual_one() {
         let turn = |turn_ms, error| TurnError { turn_ms, error };
         let noise = |turns| Noise { turns, ..Noise::default() };
-        let measured = Precision::of(Some(&noise(vec![turn(0.0, 0.1), turn(10.0, 0.05)])), NEEDS);
+        let measured = Precision::new(Some(&noise(vec![turn(0.0, 0.1), turn(10.0, 0.05)])), NEEDS);
         assert_eq!(measured.of_turn(10.0), 0.05);
-        let nothing = Precision::of(Some(&noise(vec![turn(10.0, 0.0)])), NEEDS);
+        let nothing = Precision::new(Some(&noise(vec![turn(10.0, 0.0)])), NEEDS);
         assert_eq!(nothing.of_turn(5.0), 0.008);
     }
 }

@@ -316,7 +316,8 @@ pub fn parse_share(text: &str) -> Result<f64, assay_options::OptionError> {
 
 impl Request {
     pub fn of_systems(systems: &[String]) -> Self {
-        Self { systems: systems.iter().map(|words| SystemRequest::of(words)).collect(), ..usual() }
+        let systems = systems.iter().map(|words| SystemRequest::parse(words)).collect();
+        Self { systems, ..usual() }
     }
 
     /// Without profiles and longer looks.
@@ -427,7 +428,7 @@ pub struct SystemRequest {
 
 impl SystemRequest {
     /// From a specification, or `NAME=` and a specification.
-    pub fn of(words: &str) -> Self {
+    pub fn parse(words: &str) -> Self {
         let (name, words) = match name_of(words) {
             Some((name, words)) => (Some(name.to_owned()), words),
             None => (None, words),

@@ -261,7 +261,10 @@ mod tests {
             assert!(cells(&request, large).iter().all(|(_, priority)| *priority == Normal));
         }
         let attached = Request {
-            systems: vec![SystemRequest::of("mysql://a@h/db"), SystemRequest::of("mariadb@11.8")],
+            systems: vec![
+                SystemRequest::parse("mysql://a@h/db"),
+                SystemRequest::parse("mariadb@11.8"),
+            ],
             ..request(&[1])
         };
         assert_eq!(cells(&attached, machine(4, Permitted)), [(Free, Normal); 2]);
@@ -280,7 +283,7 @@ mod tests {
             refused.hints()
         );
         let mut attached = asked;
-        attached.systems[1] = SystemRequest::of("mysql://a@h/db");
+        attached.systems[1] = SystemRequest::parse("mysql://a@h/db");
         assert!(matches!(
             plan(&attached, machine(4, Permitted)),
             Err(PlanError::CannotTakePart { .. })
@@ -320,7 +323,7 @@ mod tests {
         let steps = Request { insert_bench, tests: Vec::new(), ..pinned };
         assert!(matches!(plan(&steps, machine(4, Permitted)), Err(PlanError::Conflict(_))));
         let mut attached = asked("0", None);
-        attached.systems[1] = SystemRequest::of("mysql://a@h/db");
+        attached.systems[1] = SystemRequest::parse("mysql://a@h/db");
         let refused = plan(&attached, machine(4, Permitted));
         assert!(matches!(refused, Err(PlanError::CannotTakePart { .. })), "{refused:?}");
     }

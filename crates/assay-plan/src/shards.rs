@@ -249,8 +249,9 @@ mod tests {
             planned(|request| {
                 request.preset = assay_model::Preset::Published;
                 let setup = request.setups[0].clone();
-                let of = |rows: &u32| crate::SetupRequest { rows: Some(*rows), ..setup.clone() };
-                request.setups = rows.iter().map(of).collect();
+                let setup_with =
+                    |rows: &u32| crate::SetupRequest { rows: Some(*rows), ..setup.clone() };
+                request.setups = rows.iter().map(setup_with).collect();
             })
         };
         assert!(shards(&with(&[1000]).study, 2, 2).is_err());

@@ -37,7 +37,7 @@ pub const COUNTED_INSTANCES: usize = 2;
 const VALGRIND_MB: u64 = 400;
 
 impl Footprint {
-    pub(crate) fn of(setups: &[Setup], schema: &Schema, terms: &'static Terms) -> Self {
+    pub(crate) fn new(setups: &[Setup], schema: &Schema, terms: &'static Terms) -> Self {
         let setups = match schema.facts().own_bytes() {
             Some(bytes) => alike(setups, bytes),
             None => setups.to_vec(),
@@ -66,14 +66,14 @@ impl Footprint {
             false => setup.rows.into(),
         };
         let bytes = u64::from(setup.clients).saturating_mul(of_client) * IBENCH_ROW_BYTES;
-        let usual = Self::of(&alike(&[setup], bytes), &Schema::default(), terms);
+        let usual = Self::new(&alike(&[setup], bytes), &Schema::default(), terms);
         Some(Self { exceeds_cache: tables.exceed_cache, has_templates: false, ..usual })
     }
 
     pub(crate) fn of_study(study: &Study) -> Self {
         let terms = Terms::or_default(study.terms.as_deref());
         Self::of_steps(&study.cells, terms)
-            .unwrap_or_else(|| Self::of(&study.setups, study.schema(), terms))
+            .unwrap_or_else(|| Self::new(&study.setups, study.schema(), terms))
     }
 
     pub(crate) fn largest(&self) -> Setup {

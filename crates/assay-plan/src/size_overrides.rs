@@ -170,9 +170,9 @@ mod tests {
 
     fn setups(request: &Request) -> Vec<(Vec<u32>, u32, u32)> {
         let setups = request.setups.iter();
-        let of =
+        let sizes =
             |it: &SetupRequest| (it.clients.clone().unwrap(), it.tables.unwrap(), it.rows.unwrap());
-        setups.map(of).collect()
+        setups.map(sizes).collect()
     }
 
     fn scaled_to(share: f64) -> SizeOverrides {

@@ -27,7 +27,7 @@ fn read(name: &str) -> PlanResult<SystemSpec> {
     if is_url(name) {
         let url = parse_url(name)?;
         let product = Product::of_dialect(url.dialect);
-        return Ok(SystemSpec::of(product, Origin::Url(url.to_string())));
+        return Ok(SystemSpec::new(product, Origin::Url(url.to_string())));
     }
     // A mistyped URL may hold a password.
     if is_like_url(name) {

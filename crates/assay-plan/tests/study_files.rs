@@ -140,7 +140,7 @@ fn known_keys() -> Vec<(String, Vec<String>)> {
         ("gate", "[gate]\nmax-slowdown = \"3%\"\nzzzzzzzz = 1\n"),
         ("insert-bench", "[insert-bench]\nzzzzzzzz = 1\n"),
     ];
-    let of = |(home, wrong): (&str, &str)| {
+    let known_keys = |(home, wrong): (&str, &str)| {
         let text = match home {
             "" => format!("{wrong}compare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n"),
             _ => format!("compare = [\"mariadb@10.11\", \"mariadb@11.8\"]\n{wrong}"),
@@ -151,7 +151,7 @@ fn known_keys() -> Vec<(String, Vec<String>)> {
         let keys = message.unwrap_or_else(|| panic!("{error}"));
         (home.to_owned(), keys.split('`').skip(1).step_by(2).map(str::to_owned).collect())
     };
-    homes.into_iter().map(of).collect()
+    homes.into_iter().map(known_keys).collect()
 }
 
 #[test]

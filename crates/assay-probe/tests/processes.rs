@@ -85,19 +85,19 @@ fn a_busy_server_is_busy_and_a_waiting_client_is_not() {
     shell.run(WORK);
     let usage = probe.snapshot().unwrap().since(&before);
 
-    let of = |name: &str| usage.counters.get(name).unwrap();
+    let counter = |name: &str| usage.counters.get(name).unwrap();
     let elapsed_ns = usage.interval.elapsed_ns;
-    let cpu_ns = of("connection_cpu_ns");
+    let cpu_ns = counter("connection_cpu_ns");
     assert!(cpu_ns > 1_000_000 && cpu_ns <= elapsed_ns, "{usage:?}");
     // The split is rounded to ticks of the clock, each part up or down.
-    let split_ns = of("connection_user_ns") + of("connection_sys_ns");
+    let split_ns = counter("connection_user_ns") + counter("connection_sys_ns");
     assert!(split_ns.abs_diff(cpu_ns) <= 20_000_000, "{usage:?}");
-    assert!(of("client_cpu_ns") < cpu_ns, "{usage:?}");
-    assert!(of("client_context_switches") > 0, "{usage:?}");
-    assert!(of("server_read_calls") > 0 && of("server_write_calls") > 0, "{usage:?}");
-    assert!(of("host_busy_ns") + 30_000_000 >= cpu_ns, "{usage:?}");
-    let switches = of("connection_context_switches");
-    assert!(of("host_context_switches") >= switches, "{usage:?}");
+    assert!(counter("client_cpu_ns") < cpu_ns, "{usage:?}");
+    assert!(counter("client_context_switches") > 0, "{usage:?}");
+    assert!(counter("server_read_calls") > 0 && counter("server_write_calls") > 0, "{usage:?}");
+    assert!(counter("host_busy_ns") + 30_000_000 >= cpu_ns, "{usage:?}");
+    let switches = counter("connection_context_switches");
+    assert!(counter("host_context_switches") >= switches, "{usage:?}");
     assert_eq!(usage.interval.clock_jump_ns / 1_000_000_000, 0);
 }
 
@@ -229,8 +229,11 @@ fn writes_to_the_data_directory_reach_its_device() {
     assert_eq!(device.is_some(), has_device, "{device:?}");
     if let Some(device) = device {
         let written = Counters::from_iter(device.named());
-        let of = |name: &str| written.get(name).unwrap();
-        assert!(of("host_device_write_kb") > 900 && of("host_device_writes") > 0, "{written:?}");
+        let counter = |name: &str| written.get(name).unwrap();
+        assert!(
+            counter("host_device_write_kb") > 900 && counter("host_device_writes") > 0,
+            "{written:?}"
+        );
     }
 }
 

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/assay"));
     let provisioner =
         Provisioner::new(cache.or(home).ok_or("neither ASSAY_CACHE nor HOME")?, options)?;
-    let spec = SystemSpec::of(product, Origin::Version(version.clone()));
+    let spec = SystemSpec::new(product, Origin::Version(version.clone()));
     let mut last = None;
     let prefix = provisioner.get(&spec, &mut |progress| {
         let is_download = matches!(progress, ProvisionProgress::Downloading { .. });

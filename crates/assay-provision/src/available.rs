@@ -262,19 +262,22 @@ mod tests {
             let message = found.map(|it| (it.source.unwrap_or_default(), it.versions.join(" ")));
             message.collect::<Vec<_>>()
         };
-        let of = |source: &str, versions: &str| (source.to_owned(), versions.to_owned());
+        let available = |source: &str, versions: &str| (source.to_owned(), versions.to_owned());
         assert_eq!(
             message(["10.5", "11.8"]),
             [
-                of("mariadb.org", "10.5.28 10.6.9 10.6.26 10.11.19 11.4.5 11.8.9"),
-                of("", "10.5.29 10.11.19 11.4.5 11.8.9")
+                available("mariadb.org", "10.5.28 10.6.9 10.6.26 10.11.19 11.4.5 11.8.9"),
+                available("", "10.5.29 10.11.19 11.4.5 11.8.9")
             ]
         );
         assert_eq!(
             message(["10.5.29", "11.8.9"]),
-            [of("", "10.5.29 10.11.19 11.4.5 11.8.9"), of("apt", "10.5.29 10.11.19 11.8.9")]
+            [
+                available("", "10.5.29 10.11.19 11.4.5 11.8.9"),
+                available("apt", "10.5.29 10.11.19 11.8.9")
+            ]
         );
-        assert_eq!(message(["10.5.23", "10.5.29"]), [of("apt", "10.5.23 10.5.29")]);
+        assert_eq!(message(["10.5.23", "10.5.29"]), [available("apt", "10.5.23 10.5.29")]);
         assert!(message(["11.8", "10.5"]).is_empty() && message(["10.5", "10.5"]).is_empty());
         assert!(message(["10.5", "99"]).is_empty());
     }

@@ -260,17 +260,17 @@ mod tests {
 
     #[test]
     fn other_names_of_sources_are_understood() {
-        let of = |word: &str| {
+        let hints = |word: &str| {
             let known = vec!["apt".to_owned(), "maven".to_owned()];
             ProvisionError::NoSource { word: word.to_owned(), known }.hints().concat()
         };
-        assert_eq!(of("mvn"), "did you mean `maven`");
-        assert!(of("pypi").contains("package name"));
+        assert_eq!(hints("mvn"), "did you mean `maven`");
+        assert!(hints("pypi").contains("package name"));
     }
 
     #[test]
     fn a_source_out_of_reach_is_not_said_to_lack_a_version() {
-        let of = |from: Option<&str>| ProvisionError::NoVersion {
+        let no_version = |from: Option<&str>| ProvisionError::NoVersion {
             product: Product::MySql,
             wanted: "5.7".to_owned(),
             engine: None,
@@ -281,14 +281,14 @@ mod tests {
                 detail: "no".to_owned(),
             }],
         };
-        let message = of(Some("mysql.com")).to_string();
+        let message = no_version(Some("mysql.com")).to_string();
         assert!(
             message.starts_with("source `mysql.com` of mysql `5.7` cannot be reached; "),
             "{message}"
         );
-        let message = of(None).to_string();
+        let message = no_version(None).to_string();
         assert!(message.starts_with("no source of mysql `5.7` can be reached; "), "{message}");
-        assert!(of(None).is_of_reach());
+        assert!(no_version(None).is_of_reach());
     }
 
     #[test]

@@ -183,12 +183,12 @@ mod tests {
     fn a_version_is_one_error_apart() {
         let known = ["10.11.5", "10.11.19", "11.4.5", "11.8.9", "16.15", "8.0.33"];
         let known = known.map(str::to_owned);
-        let of = |wanted| meant_version(wanted, &known);
-        assert_eq!(of("11.88").as_deref(), Some("11.8"));
-        assert_eq!(of("10.12").as_deref(), Some("10.11"));
-        assert_eq!(of("61").as_deref(), Some("16"));
-        assert_eq!(of("8.0.34").as_deref(), Some("8.0.33"));
-        assert_eq!(of("8.99"), None);
-        assert_eq!(of("9"), None);
+        let meant = |wanted| meant_version(wanted, &known);
+        assert_eq!(meant("11.88").as_deref(), Some("11.8"));
+        assert_eq!(meant("10.12").as_deref(), Some("10.11"));
+        assert_eq!(meant("61").as_deref(), Some("16"));
+        assert_eq!(meant("8.0.34").as_deref(), Some("8.0.33"));
+        assert_eq!(meant("8.99"), None);
+        assert_eq!(meant("9"), None);
     }
 }

@@ -73,7 +73,7 @@ fn mariadb() -> SystemSpec {
 }
 
 fn system(product: Product, version: &str) -> SystemSpec {
-    SystemSpec::of(product, Origin::Version(version.to_owned()))
+    SystemSpec::new(product, Origin::Version(version.to_owned()))
 }
 
 struct Machine {
@@ -182,14 +182,14 @@ fn an_index_that_is_signed_for_another_distribution() {
 fn a_machine_without_apt_is_told_which_release_has_a_series() {
     let machine = Machine::new(CONTENT);
     let programs = TempDir::new().unwrap();
-    let of = |system: &str, source: Option<&str>| {
+    let failure = |system: &str, source: Option<&str>| {
         let mut command = machine.command();
         command.env("PATH", programs.path()).env(SYSTEM, system).env("HTTPS_PROXY", NOBODY);
         command.envs(source.map(|source| (SOURCE, source)));
         let (message, hint) = result(&checked(command.output().unwrap()).stdout).unwrap_err();
         format!("{message} {hint}")
     };
-    let said = of("mariadb@11.8", None);
+    let said = failure("mariadb@11.8", None);
     for part in [
         "no source of mariadb `11.8` can be reached",
         "cannot be downloaded",
@@ -198,7 +198,7 @@ fn a_machine_without_apt_is_told_which_release_has_a_series() {
     ] {
         assert!(said.contains(part), "{said}");
     }
-    let said = of("mysql@8.0", Some("apt"));
+    let said = failure("mysql@8.0", Some("apt"));
     for part in [
         "source `apt` of mysql `8.0` cannot be used on this machine",
         "`mysql@8.0` is in Ubuntu jammy, Ubuntu noble",
@@ -206,7 +206,7 @@ fn a_machine_without_apt_is_told_which_release_has_a_series() {
         assert!(said.contains(part), "{said}");
     }
     // Another source has it, but its client is missing too.
-    let said = of("postgres@16", None);
+    let said = failure("postgres@16", None);
     assert!(said.contains("`mvn` is not installed"), "{said}");
     assert!(said.contains("install the package `maven`"), "{said}");
 }

@@ -70,7 +70,10 @@ impl PageContent for Beside<'_> {
 
 fn heading_of(beside: &Beside) -> Heading {
     let others: Vec<&str> = beside.pairs.iter().map(|pair| pair.names[1].as_str()).collect();
-    beside.pairs.first().map_or_else(Heading::default, |pair| Heading::of(&pair.names[0], &others))
+    beside
+        .pairs
+        .first()
+        .map_or_else(Heading::default, |pair| Heading::for_comparison(&pair.names[0], &others))
 }
 
 fn section(pair: &BesidePair, several: bool, wish: &Wish<'_>) -> Block<'static> {
@@ -186,19 +189,19 @@ fn size(test: &TestBeside) -> f64 {
 /// `mariadb@11.8: both studies agree in 24 of 26 tests; r = 0.92 [0.83, 0.96]; ...`.
 fn answer(found: &PairBeside, name: &str) -> String {
     if found.tests.is_empty() && !found.groups.is_empty() {
-        let of = counted(found.groups.len() as u64, "group");
-        return format!("{name}: {of} in common, without tests");
+        let groups = counted(found.groups.len() as u64, "group");
+        return format!("{name}: {groups} in common, without tests");
     }
     if found.tests.is_empty() {
         return format!("{name}: the studies have no test in common");
     }
-    let of = counted(found.tests.len() as u64, "test");
+    let tests = counted(found.tests.len() as u64, "test");
     let count = |kind| found.tests.iter().filter(|test| test.agreement == kind).count();
     let (unknown, too_wide) = (count(StudyAgreement::Unknown), count(StudyAgreement::TooWide));
     let agree = match found.tests.len() - unknown {
-        0 => format!("{of} in common, without intervals"),
+        0 => format!("{tests} in common, without intervals"),
         known if known == too_wide => format!(
-            "{of} in common, but no interval is narrow enough for a disagreement to show; longer studies would tell"
+            "{tests} in common, but no interval is narrow enough for a disagreement to show; longer studies would tell"
         ),
         known => {
             let agree = count(StudyAgreement::Agrees);
@@ -450,19 +453,19 @@ fn test_fields(test: &TestBeside) -> [(&'static str, JsonValue); 9] {
     ]
 }
 
-fn group_row(of: &GroupBeside) -> JsonValue {
-    let Setup { clients, tables, rows } = of.setup;
-    let ([min, max], [their_min, their_max]) = (of.our_range, of.their_range);
+fn group_row(beside: &GroupBeside) -> JsonValue {
+    let Setup { clients, tables, rows } = beside.setup;
+    let ([min, max], [their_min, their_max]) = (beside.our_range, beside.their_range);
     JsonValue::object([
-        ("group", of.group.word.as_str().into()),
+        ("group", beside.group.word.as_str().into()),
         ("clients", clients.into()),
         ("tables", tables.into()),
         ("rows", rows.into()),
-        ("n", of.tests.into()),
-        ("median", of.ours.into()),
+        ("n", beside.tests.into()),
+        ("median", beside.ours.into()),
         ("min", min.into()),
         ("max", max.into()),
-        ("their_median", of.theirs.into()),
+        ("their_median", beside.theirs.into()),
         ("their_min", their_min.into()),
         ("their_max", their_max.into()),
     ])

@@ -32,7 +32,7 @@ pub struct Heading {
 
 impl Heading {
     /// A base and the systems compared with it.
-    pub(crate) fn of<T: AsRef<str>>(base: &str, others: &[T]) -> Self {
+    pub(crate) fn for_comparison<T: AsRef<str>>(base: &str, others: &[T]) -> Self {
         let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
         let (small, after) = match others.as_slice() {
             [] => ("against", "itself".to_owned()),
@@ -65,8 +65,7 @@ pub struct Wish<'a> {
 }
 
 impl Wish<'_> {
-    /// Without images.
-    pub(crate) fn of(medium: Medium, is_verbose: bool) -> Self {
+    pub(crate) fn without_images(medium: Medium, is_verbose: bool) -> Self {
         Self { medium, is_verbose, images: Images { charts: &[], ending: "" } }
     }
 

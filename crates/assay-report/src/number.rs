@@ -27,7 +27,7 @@ pub(crate) enum Digits {
 }
 
 impl Digits {
-    pub(crate) fn of(value: f64) -> Option<Self> {
+    pub(crate) fn from_value(value: f64) -> Option<Self> {
         let rounded = match value.fract() {
             0.0 => value,
             _ => format!("{value:.*e}", SIGNIFICANT_DIGITS - 1).parse().ok()?,
@@ -56,7 +56,7 @@ impl fmt::Display for Digits {
 
 /// With the digits for scripts; 0 if not finite.
 pub fn rounded(value: f64) -> f64 {
-    match Digits::of(value) {
+    match Digits::from_value(value) {
         Some(Digits::Whole(whole)) => whole as f64,
         Some(Digits::Fraction(fraction)) => fraction,
         None => 0.0,
@@ -101,7 +101,7 @@ impl fmt::Display for Rate {
 
 pub(crate) fn key(estimate: Option<Estimate>) -> String {
     let value = estimate.map(|e| e.value).filter(|value| value.is_finite());
-    value.map_or_else(String::new, |value| match Digits::of(value) {
+    value.map_or_else(String::new, |value| match Digits::from_value(value) {
         // Four decimals would hide a small number.
         Some(digits) if value.abs() < 0.1 => digits.to_string(),
         _ => format!("{value:.4}"),
@@ -185,10 +185,10 @@ mod tests {
 
     #[test]
     fn rates_read_well_however_uncertain() {
-        let of = |low, high| Rate(Some(Estimate { value: 20_000.0, low, high })).to_string();
-        assert_eq!(of(19_400.0, 20_600.0), "20,000 ±3%");
-        assert_eq!(of(4100.0, 96_200.0), "20,000 [4,100, 96,200]");
-        assert_eq!(of(1e-9, 1e30), "20,000 ±>1000%");
+        let show = |low, high| Rate(Some(Estimate { value: 20_000.0, low, high })).to_string();
+        assert_eq!(show(19_400.0, 20_600.0), "20,000 ±3%");
+        assert_eq!(show(4100.0, 96_200.0), "20,000 [4,100, 96,200]");
+        assert_eq!(show(1e-9, 1e30), "20,000 ±>1000%");
         assert_eq!(Rate(Some(Estimate::without_interval(20_000.0))).to_string(), "20,000");
         assert_eq!(Rate(None).to_string(), "–");
     }

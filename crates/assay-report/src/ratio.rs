@@ -308,21 +308,21 @@ mod tests {
 
     #[test]
     fn a_ratio_beyond_ten_is_a_factor_with_its_direction() {
-        let of = |value, low, high| Ratio(Some(estimate(value, low, high))).to_string();
-        assert_eq!(of(0.000385, 0.00031, 0.00048), "2,600 times slower [2,100, 3,200]");
-        assert_eq!(of(0.000385, 0.000384, 0.000386), "2,597 times slower [2,591, 2,604]");
-        assert_eq!(of(321.0, 300.0, 340.0), "320 times faster [300, 340]");
-        assert_eq!(of(12.34, 12.1, 12.6), "12.3 times faster [12.1, 12.6]");
-        assert_eq!(of(0.05, 0.004, 0.6), "20 times slower [1.7, 250]");
-        assert_eq!(of(0.05, 0.004, 3.0), "20 times slower [250 times slower, 3.0 times faster]");
-        assert_eq!(of(0.001, 0.0, 1.0 / 150.0), "at least 150 times slower");
+        let show = |value, low, high| Ratio(Some(estimate(value, low, high))).to_string();
+        assert_eq!(show(0.000385, 0.00031, 0.00048), "2,600 times slower [2,100, 3,200]");
+        assert_eq!(show(0.000385, 0.000384, 0.000386), "2,597 times slower [2,591, 2,604]");
+        assert_eq!(show(321.0, 300.0, 340.0), "320 times faster [300, 340]");
+        assert_eq!(show(12.34, 12.1, 12.6), "12.3 times faster [12.1, 12.6]");
+        assert_eq!(show(0.05, 0.004, 0.6), "20 times slower [1.7, 250]");
+        assert_eq!(show(0.05, 0.004, 3.0), "20 times slower [250 times slower, 3.0 times faster]");
+        assert_eq!(show(0.001, 0.0, 1.0 / 150.0), "at least 150 times slower");
         let bound = |estimate| Ratio(Some(estimate)).to_string();
         assert_eq!(bound(Estimate::at_most(1.0 / 150.0)), "at least 150 times slower");
         assert_eq!(bound(Estimate::at_most(0.5)), "at least 2.0 times slower");
         assert_eq!(bound(Estimate::at_most(1.07)), "at most 1.07");
         assert_eq!(bound(Estimate::at_least(150.0)), "at least 150 times faster");
-        assert_eq!(of(5000.0, 1100.0, 1e12), "at least 1,100 times faster");
-        assert_eq!(of(0.93, 0.91, 0.95), "0.93 [0.91, 0.95]");
+        assert_eq!(show(5000.0, 1100.0, 1e12), "at least 1,100 times faster");
+        assert_eq!(show(0.93, 0.91, 0.95), "0.93 [0.91, 0.95]");
         let alone = Ratio(Some(Estimate::without_interval(0.000385)));
         assert_eq!(alone.to_string(), "2,600 times slower (no interval)");
         assert_eq!(alone.key(), "0.000385");
@@ -365,34 +365,34 @@ mod tests {
 
     #[test]
     fn intervals_read_well_however_wide() {
-        let of = |low, high| interval(estimate(1.0, low, high));
-        assert_eq!(of(0.912, 0.9499), "[0.91, 0.95]");
-        assert_eq!(of(0.6, 9.99), "[0.60, 9.99]");
-        assert_eq!(of(0.004, 43.2), "[0.004, 43]");
-        assert_eq!(of(1e-9, 1e30), "[<0.001, >1000]");
+        let show = |low, high| interval(estimate(1.0, low, high));
+        assert_eq!(show(0.912, 0.9499), "[0.91, 0.95]");
+        assert_eq!(show(0.6, 9.99), "[0.60, 9.99]");
+        assert_eq!(show(0.004, 43.2), "[0.004, 43]");
+        assert_eq!(show(1e-9, 1e30), "[<0.001, >1000]");
     }
 
     #[test]
     fn a_ratio_in_a_sentence_has_its_uncertainty_or_is_words() {
-        let of = |value, low, high| change_in_words(estimate(value, low, high)).unwrap();
-        assert_eq!(of(0.96, 0.949, 0.971), "−4% [−5%, −3%]");
-        assert_eq!(of(0.99, 0.989, 0.991), "−1.0% [−1.1%, −0.9%]");
-        assert_eq!(of(0.20, 0.001, 9.91), "too uncertain to state");
-        assert_eq!(of(0.2, 0.1, 0.41), "less than half [0.10, 0.41]");
-        assert_eq!(of(3.0, 2.5, 3.5), "+200% [+150%, +250%]");
-        assert_eq!(of(0.2, 0.18, 0.21), "−80% [−82%, −79%]");
-        assert_eq!(of(0.4, 0.15, 0.8), "slower by an unknown amount");
-        assert_eq!(of(2.4, 1.1, 5.0), "faster by an unknown amount");
-        assert_eq!(of(0.000385, 0.0001, 0.0005), "2,600 times slower [2,000, 10,000]");
+        let show = |value, low, high| change_in_words(estimate(value, low, high)).unwrap();
+        assert_eq!(show(0.96, 0.949, 0.971), "−4% [−5%, −3%]");
+        assert_eq!(show(0.99, 0.989, 0.991), "−1.0% [−1.1%, −0.9%]");
+        assert_eq!(show(0.20, 0.001, 9.91), "too uncertain to state");
+        assert_eq!(show(0.2, 0.1, 0.41), "less than half [0.10, 0.41]");
+        assert_eq!(show(3.0, 2.5, 3.5), "+200% [+150%, +250%]");
+        assert_eq!(show(0.2, 0.18, 0.21), "−80% [−82%, −79%]");
+        assert_eq!(show(0.4, 0.15, 0.8), "slower by an unknown amount");
+        assert_eq!(show(2.4, 1.1, 5.0), "faster by an unknown amount");
+        assert_eq!(show(0.000385, 0.0001, 0.0005), "2,600 times slower [2,000, 10,000]");
         assert_eq!(change_in_words(Estimate::without_interval(0.96)), None);
     }
 
     #[test]
     fn a_change_beside_a_limit_has_bounds_or_says_that_it_has_none() {
-        let of = |value, low, high| change_with_bounds(estimate(value, low, high));
-        assert_eq!(of(0.938, 0.93, 0.946), "−6.2% [−7.0%, −5.4%]");
-        assert_eq!(of(0.000385, 0.00031, 0.00048), "2,600 times slower [2,100, 3,200]");
-        assert_eq!(of(0.5, 0.0001, 3.0), "−50%, with bounds that say nothing yet");
-        assert_eq!(of(0.01, 1e-6, 2.0), "100 times slower, with bounds that say nothing yet");
+        let show = |value, low, high| change_with_bounds(estimate(value, low, high));
+        assert_eq!(show(0.938, 0.93, 0.946), "−6.2% [−7.0%, −5.4%]");
+        assert_eq!(show(0.000385, 0.00031, 0.00048), "2,600 times slower [2,100, 3,200]");
+        assert_eq!(show(0.5, 0.0001, 3.0), "−50%, with bounds that say nothing yet");
+        assert_eq!(show(0.01, 1e-6, 2.0), "100 times slower, with bounds that say nothing yet");
     }
 }

@@ -27,14 +27,15 @@ pub fn stacks(record: &StudyRecord) -> Vec<StackFile> {
     let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
     let labels = labels(&names);
     let mut left = STACKS_BYTES;
-    let sampled = record.profiles.iter().flat_map(|of| {
-        let CellProfile { system, cell, profile } = of;
+    let sampled = record.profiles.iter().flat_map(|profiled| {
+        let CellProfile { system, cell, profile } = profiled;
         let waits = profile.waits.as_ref().map(|waits| ("waits", &waits.calls, 1000));
         let trees = [("serving", &profile.serving, 1), ("background", &profile.background, 1)];
         trees.into_iter().chain(waits).map(|tree| (*system, *cell, tree))
     });
     let counted = record.counts.iter();
-    let counted = counted.map(|of| (of.system, of.cell, ("instructions", &of.count.calls, 1)));
+    let counted = counted
+        .map(|counted| (counted.system, counted.cell, ("instructions", &counted.count.calls, 1)));
     let files = sampled.chain(counted);
     let files = files.map(|(system, cell, (kind, tree, unit))| StackFile {
         name: name(record, &labels, (cell, system), kind),

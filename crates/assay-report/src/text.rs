@@ -119,7 +119,7 @@ impl Text {
     }
 
     /// Appends the setup if there is one.
-    pub(crate) fn of(self, setup_words: Option<String>) -> Self {
+    pub(crate) fn with_setup(self, setup_words: Option<String>) -> Self {
         self.and(setup_words.into_iter().flat_map(|it| [words(" "), setup(it)]))
     }
 

@@ -14,7 +14,7 @@ pub struct StatementLocator {
 impl StatementLocator {
     /// The files of a request; `None` if it has none, or if they are gone.
     pub fn new(request: &Request) -> Option<Self> {
-        let named = request.workload.iter().map(|it| NamedFile::of(it).path);
+        let named = request.workload.iter().map(|it| NamedFile::parse(it).path);
         let files: Vec<(String, String)> =
             named.filter_map(|path| Some((path.to_owned(), workload::text(path).ok()?))).collect();
         (!files.is_empty()).then_some(Self { files })

@@ -45,7 +45,7 @@ pub fn read(
     of_lua: LuaContext<'_>,
 ) -> Result<UserWorkload> {
     let files: Vec<String> = files.iter().map(|it| stock_script(it)).collect();
-    let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::of(it)).collect();
+    let named: Vec<NamedFile<'_>> = files.iter().map(|it| NamedFile::parse(it)).collect();
     let texts = named.iter().map(|it| text(it.path)).collect::<Result<Vec<_>>>()?;
     let files = named.iter().zip(&texts);
     let mut scripts =

@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn flags_are_facts_of_builds_only() {
-        let mut spec = SystemSpec::of(assay_model::Product::MySql, Origin::Git("/x#1".to_owned()));
+        let mut spec = SystemSpec::new(assay_model::Product::MySql, Origin::Git("/x#1".to_owned()));
         let flags = |spec: &SystemSpec| flag_facts(spec).into_values().collect::<Vec<_>>();
         assert_eq!(flags(&spec), ["the defaults"]);
         spec.build.insert(BuildFlag::Lto, "on".to_owned());

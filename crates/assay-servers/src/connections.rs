@@ -187,7 +187,7 @@ fn serving<E: From<ServersError>>(
         std::thread::sleep(began.elapsed());
         let silent = switches(pid)?;
         let grown = |tid: &i32, from: &BTreeMap<i32, u64>, to: &BTreeMap<i32, u64>| {
-            let count = |of: &BTreeMap<i32, u64>| of.get(tid).copied().unwrap_or(0);
+            let count = |counts: &BTreeMap<i32, u64>| counts.get(tid).copied().unwrap_or(0);
             count(to).saturating_sub(count(from))
         };
         let mut answering = after.keys().filter(|tid| {

@@ -421,16 +421,16 @@ mod tests {
 
     #[test]
     fn a_message_may_have_only_the_value_of_an_option() {
-        let of = |said: &str| {
+        let blamed = |said: &str| {
             let fault = OptionFault::Said(said.to_owned());
             ["--sql-mode=X", "--character-set-server=utf8", "--log-bin=1"].map(|it| fault.is_of(it))
         };
-        assert_eq!(of("Error while setting value 'X' to 'sql_mode'"), [true, false, false]);
+        assert_eq!(blamed("Error while setting value 'X' to 'sql_mode'"), [true, false, false]);
         assert_eq!(
-            of("Character set 'utf8' rejected as command line option"),
+            blamed("Character set 'utf8' rejected as command line option"),
             [false, true, false]
         );
-        assert_eq!(of("Option --log-bin is set to an invalid value"), [false, false, true]);
+        assert_eq!(blamed("Option --log-bin is set to an invalid value"), [false, false, true]);
     }
 
     #[test]
@@ -468,10 +468,10 @@ mod tests {
             "--loose-x=1",
             "--query-cache-size=1",
         ];
-        let of = |known: &[String]| unlisted(&options.map(str::to_owned), known);
-        let names: Vec<String> = of(&known).into_iter().map(|it| it.name).collect();
+        let unknown_options = |known: &[String]| unlisted(&options.map(str::to_owned), known);
+        let names: Vec<String> = unknown_options(&known).into_iter().map(|it| it.name).collect();
         assert_eq!(names, ["query_cache_size"]);
-        assert!(of(&[]).is_empty());
+        assert!(unknown_options(&[]).is_empty());
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub(crate) fn check(machine: &SimMachine) -> Result<(), String> {
     if machine.scenario().is_sequential() {
         return each_slice_once(record);
     }
-    let standings = Samples::of(record).standings();
+    let standings = Samples::from_record(record).standings();
     same_verdicts(machine, &standings)?;
     true_verdicts(machine, &standings)?;
     complete_blocks(machine)?;

@@ -238,7 +238,7 @@ impl SimMachine {
         if record.blocks.is_empty() || !self.scenario.has_costly_checks() {
             return Ok(());
         }
-        let standings = Samples::of(record).standings();
+        let standings = Samples::from_record(record).standings();
         let is_compared = |system: usize| {
             let system = &record.systems[system];
             !system.is_base && !system.is_twin
@@ -275,7 +275,7 @@ impl SimMachine {
 
     fn connect(&mut self, cell: usize, order: &[usize]) -> Result<Outcome, Strike> {
         self.ensure(self.connected.is_none(), "connects a cell beside another")?;
-        let phase = Phase::of(self.cell(cell)?.id);
+        let phase = Phase::new(self.cell(cell)?.id);
         let fits = |server: &SimServer| server.phase == Some(phase);
         let mut systems = 0..self.record().systems.len();
         let is_up = systems.all(|system| self.servers.get(&system).is_some_and(fits));
@@ -333,7 +333,7 @@ impl SimMachine {
             if let Some(part) = parts.remove(&system) {
                 (slice.turns, slice.work, slice.counters) = (part.turns, part.work, part.counters);
             }
-            samples.push(SliceSample::of(&slice));
+            samples.push(SliceSample::from_slice(&slice));
             let has_failed = matches!(slice.outcome, SliceOutcome::Failed(_));
             self.add(slice)?;
             if has_failed {
@@ -372,7 +372,7 @@ impl SimMachine {
                 event_ns_sum: elapsed_ns,
                 ..WorkCounters::default()
             },
-            ..Slice::of(system, planned.id)
+            ..Slice::new(system, planned.id)
         };
         let faults = self.scenario.faults;
         if self.noise.strikes(faults.slice) {
@@ -415,7 +415,7 @@ impl SimMachine {
         if let Some(server) = self.servers.get_mut(&system).filter(|_| dies) {
             server.is_alive = false;
         }
-        let samples = vec![SliceSample::of(&slice)];
+        let samples = vec![SliceSample::from_slice(&slice)];
         if is_recorded {
             self.add(slice)?;
         }

@@ -79,7 +79,7 @@ fn simulate_seeds(scenario: fn(u64) -> Scenario, next: &AtomicU64, end: u64) -> 
             slices: ended.record.slices.len() as u64,
             ..SimTotals::default()
         };
-        for standing in Samples::of(&ended.record).standings() {
+        for standing in Samples::from_record(&ended.record).standings() {
             one.verdicts[standing.verdict as usize] += u64::from(standing.system > 0);
         }
         totals.add(&one);

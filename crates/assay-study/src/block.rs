@@ -49,7 +49,7 @@ pub(crate) fn phases(study: &Study, cells: &[usize]) -> VecDeque<(Phase, Vec<usi
     let mut data_sets: BTreeMap<DataSet, usize> = BTreeMap::new();
     let mut phases: BTreeMap<(usize, StartFrom), (Phase, Vec<usize>)> = BTreeMap::new();
     for &cell in cells {
-        let phase = Phase::of(study.cells[cell].id);
+        let phase = Phase::new(study.cells[cell].id);
         let next = data_sets.len();
         let data_set = *data_sets.entry(phase.data).or_insert(next);
         let entry = phases.entry((data_set, phase.start_from));

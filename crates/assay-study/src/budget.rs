@@ -341,7 +341,7 @@ fn round_times(record: &StudyRecord) -> Vec<(usize, f64)> {
 }
 
 fn is_usual(slice: &Slice) -> bool {
-    matches!(SliceSample::of(slice).fitness, Fitness::Good | Fitness::Troubled)
+    matches!(SliceSample::from_slice(slice).fitness, Fitness::Good | Fitness::Troubled)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -101,7 +101,7 @@ impl Interleaved {
         let current = new.begun.as_ref().map(|block| block.number);
         for slice in &record.slices {
             if let Some(&cell) = indices.get(&slice.cell) {
-                new.add(cell, current, &SliceSample::of(slice));
+                new.add(cell, current, &SliceSample::from_slice(slice));
             }
         }
         new
@@ -665,10 +665,10 @@ impl Interleaved {
         // open.
         let is_write = |id: CellId| id.test.class == Class::Write;
         let writes = self.cells().filter(is_open).map(|(_, id)| id).filter(|id| is_write(*id));
-        let writing: BTreeSet<Phase> = writes.map(Phase::of).collect();
+        let writing: BTreeSet<Phase> = writes.map(Phase::new).collect();
         let takes_part = |entry: &(usize, CellId)| {
             let (cell, id) = *entry;
-            let is_of_writes = is_write(id) && writing.contains(&Phase::of(id));
+            let is_of_writes = is_write(id) && writing.contains(&Phase::new(id));
             is_open(entry) || (is_of_writes && !self.left.is_closed(cell))
         };
         let wish = |(cell, id)| (cell, open.get(&id).copied().unwrap_or(RoundsWish::Nothing));

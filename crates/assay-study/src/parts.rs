@@ -10,7 +10,7 @@ pub struct Phase {
 }
 
 impl Phase {
-    pub fn of(cell: CellId) -> Self {
+    pub fn new(cell: CellId) -> Self {
         Self { data: cell.setup.data(), start_from: cell.test.start_from }
     }
 }

@@ -48,7 +48,7 @@ impl Stepwise {
             rest_ms: rest_ms(cells),
             has_started: false,
             cells: cells.len(),
-            phase: cells.first().map(|cell| Phase::of(cell.id)),
+            phase: cells.first().map(|cell| Phase::new(cell.id)),
             systems: record.systems.len(),
             blocks: record.blocks_max(),
             shard,

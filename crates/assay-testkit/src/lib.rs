@@ -233,7 +233,7 @@ pub fn prefix(version: &str) -> Prefix {
 /// The binaries of a version or series of a product, from the cache if it has them.
 #[must_use]
 pub fn product_prefix(product: Product, version: &str) -> Prefix {
-    let spec = SystemSpec::of(product, Origin::Version(version.to_owned()));
+    let spec = SystemSpec::new(product, Origin::Version(version.to_owned()));
     let get = |offline| {
         let options = ProvisionOptions { offline, accept_expired_index: false };
         Provisioner::new(cache_dir(), options).and_then(|it| it.get(&spec, &mut |_| {}))

@@ -30,7 +30,7 @@ pub fn active_seconds(
         if (slice.cell, slice.system) != (cell, system) {
             return false;
         }
-        match SliceSample::of(slice).fitness {
+        match SliceSample::from_slice(slice).fitness {
             Fitness::Good => true,
             Fitness::Troubled => is_disturbed,
             Fitness::Missed | Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,
@@ -67,8 +67,9 @@ const SECOND: u64 = 1_000_000_000;
 
 fn active_second(slices: &[&Slice]) -> Option<ActiveSecond> {
     // The numbers of a ledger may be large.
-    let total =
-        |of: fn(&Slice) -> u64| slices.iter().map(|slice| of(slice)).fold(0, u64::saturating_add);
+    let total = |counter: fn(&Slice) -> u64| {
+        slices.iter().map(|slice| counter(slice)).fold(0, u64::saturating_add)
+    };
     let ns = total(|slice| slice.work.elapsed_ns);
     (ns > 0).then(|| ActiveSecond {
         seconds: ns as f64 / SECOND as f64,

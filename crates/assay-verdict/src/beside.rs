@@ -153,7 +153,8 @@ fn pair(
         valued.iter().map(|test| (test.ours.value.ln(), test.theirs.value.ln())).collect();
     let squares: f64 = logs.iter().map(|(ours, theirs)| (ours - theirs).powi(2)).sum();
     let rms = (!logs.is_empty()).then(|| (squares / logs.len() as f64).sqrt());
-    let side = |of: fn(&TestBeside) -> f64| median(&valued.iter().map(of).collect::<Vec<_>>());
+    let side =
+        |value: fn(&TestBeside) -> f64| median(&valued.iter().map(value).collect::<Vec<_>>());
     let medians = side(|it| it.ours.value).zip(side(|it| it.theirs.value)).map(Into::into);
     let mut groups = groups(&ours.judgement.groups, our[1], &valued);
     let of_pair = published.iter().filter(|it| [it.base, it.system] == their);

@@ -55,7 +55,7 @@ impl EventPace {
 }
 
 impl RatioBound {
-    pub(crate) fn of(one: &EventPace, other: &EventPace, clients: u32) -> Option<Self> {
+    pub(crate) fn from_paces(one: &EventPace, other: &EventPace, clients: u32) -> Option<Self> {
         let unmeasured = Some(Self::Unmeasured);
         let ratio = |most: f64, rate: Option<f64>| Some(most / rate?).filter(|it| it.is_finite());
         match (one.is_bounded(), other.is_bounded()) {
@@ -102,21 +102,24 @@ mod tests {
     #[test]
     fn an_event_that_does_not_end_bounds_the_ratio() {
         let (slow, fast) = (pace(0, 32.0, true), pace(128, 32.0, false));
-        let bound = RatioBound::of(&slow, &fast, 1).unwrap();
+        let bound = RatioBound::from_paces(&slow, &fast, 1).unwrap();
         assert_eq!(bound, RatioBound::AtMost(1.0 / 128.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Slower));
-        let bound = RatioBound::of(&fast, &slow, 1).unwrap();
+        let bound = RatioBound::from_paces(&fast, &slow, 1).unwrap();
         assert_eq!(bound, RatioBound::AtLeast(128.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Faster));
-        assert_eq!(RatioBound::of(&fast, &fast, 1), None);
-        assert_eq!(RatioBound::of(&slow, &slow, 1).unwrap().verdict(0.02), Some(Verdict::Failed));
+        assert_eq!(RatioBound::from_paces(&fast, &fast, 1), None);
+        assert_eq!(
+            RatioBound::from_paces(&slow, &slow, 1).unwrap().verdict(0.02),
+            Some(Verdict::Failed)
+        );
     }
 
     #[test]
     fn events_that_ended_before_count_as_do_those_of_all_clients() {
         let slow = pace(52, 30.0, true);
         assert_eq!(
-            RatioBound::of(&slow, &pace(100, 20.0, false), 8),
+            RatioBound::from_paces(&slow, &pace(100, 20.0, false), 8),
             Some(RatioBound::AtMost(0.4))
         );
     }
@@ -125,16 +128,16 @@ mod tests {
     #[test]
     fn a_system_that_was_measured_is_not_bounded_by_one_stall() {
         let stalled = EventPace { is_measured: true, ..pace(20_000, 50.0, true) };
-        assert_eq!(RatioBound::of(&stalled, &pace(50_000, 50.0, false), 1), None);
+        assert_eq!(RatioBound::from_paces(&stalled, &pace(50_000, 50.0, false), 1), None);
     }
 
     #[test]
     fn a_bound_beyond_one_decides_nothing() {
         let slow = pace(0, 30.0, true);
-        let bound = RatioBound::of(&slow, &pace(2, 62.0, false), 1).unwrap();
+        let bound = RatioBound::from_paces(&slow, &pace(2, 62.0, false), 1).unwrap();
         assert!(matches!(bound, RatioBound::AtMost(most) if most > 1.0));
         assert_eq!(bound.verdict(0.02), Some(Verdict::Undecided));
-        let unmeasured = RatioBound::of(&slow, &EventPace::default(), 1).unwrap();
+        let unmeasured = RatioBound::from_paces(&slow, &EventPace::default(), 1).unwrap();
         assert_eq!(unmeasured, RatioBound::Unmeasured);
         assert_eq!(unmeasured.verdict(0.02), None);
     }

@@ -152,7 +152,7 @@ mod tests {
         }
     }
 
-    fn of(
+    fn cause_of(
         verdict: Verdict,
         has_other_plan: bool,
         terms: &[(TimeTerm, f64)],
@@ -165,26 +165,30 @@ mod tests {
     fn the_first_rule_that_applies_is_the_cause() {
         use Verdict::{Faster, Same, Slower, Uneven};
         let cpu = [(TimeTerm::ServerCpu, 8.0), (TimeTerm::OtherWait, 2.0)];
-        assert_eq!(of(Slower, false, &cpu), Some(ChangeCause::ServerCpu));
-        assert_eq!(of(Slower, true, &cpu), Some(ChangeCause::Plan));
-        assert_eq!(of(Uneven, true, &cpu), Some(ChangeCause::Stalls));
-        assert_eq!(of(Same, true, &cpu), None);
+        assert_eq!(cause_of(Slower, false, &cpu), Some(ChangeCause::ServerCpu));
+        assert_eq!(cause_of(Slower, true, &cpu), Some(ChangeCause::Plan));
+        assert_eq!(cause_of(Uneven, true, &cpu), Some(ChangeCause::Stalls));
+        assert_eq!(cause_of(Same, true, &cpu), None);
         let less = [(TimeTerm::ServerCpu, 0.5), (TimeTerm::DiskWait, -4.0)];
-        assert_eq!(of(Faster, false, &less), Some(ChangeCause::DiskWait));
+        assert_eq!(cause_of(Faster, false, &less), Some(ChangeCause::DiskWait));
         // Shares may exceed 1 where other terms decreased.
         let more =
             [(TimeTerm::ServerCpu, 6.5), (TimeTerm::OtherWait, 9.5), (TimeTerm::ClientCpu, -6.0)];
-        assert_eq!(of(Slower, false, &more), Some(ChangeCause::OtherWait));
+        assert_eq!(cause_of(Slower, false, &more), Some(ChangeCause::OtherWait));
         let both = [(TimeTerm::ServerCpu, 5.0), (TimeTerm::OtherWait, 5.0)];
-        assert_eq!(of(Slower, false, &both), Some(ChangeCause::Several));
+        assert_eq!(cause_of(Slower, false, &both), Some(ChangeCause::Several));
         let unknown = [(TimeTerm::ServerCpu, 1.0), (TimeTerm::Unknown, 9.0)];
-        assert_eq!(of(Slower, false, &unknown), Some(ChangeCause::Unknown));
+        assert_eq!(cause_of(Slower, false, &unknown), Some(ChangeCause::Unknown));
     }
 
     #[test]
     fn a_change_without_terms_is_explained_by_work_or_not_at_all() {
-        let of = |has_other_work| cause(&CauseFacts { has_other_work, ..facts(Verdict::Slower) });
-        assert_eq!([of(false), of(true)], [Some(ChangeCause::Unknown), Some(ChangeCause::Work)]);
+        let cause_with_work =
+            |has_other_work| cause(&CauseFacts { has_other_work, ..facts(Verdict::Slower) });
+        assert_eq!(
+            [cause_with_work(false), cause_with_work(true)],
+            [Some(ChangeCause::Unknown), Some(ChangeCause::Work)]
+        );
     }
 
     #[test]

@@ -126,7 +126,7 @@ impl CellSamples {
     }
 
     pub(crate) fn bound(&self, system: usize, other: usize) -> Option<RatioBound> {
-        RatioBound::of(&self.paces[system], &self.paces[other], self.id.setup.clients)
+        RatioBound::from_paces(&self.paces[system], &self.paces[other], self.id.setup.clients)
     }
 
     pub(crate) fn is_disturbed(&self) -> bool {
@@ -252,7 +252,7 @@ impl BlockSamples {
     fn add(&mut self, sample: &SliceSample) {
         let first = self.twos.len() as u32;
         self.twos.extend(&sample.twos);
-        self.figures.push(Figures::of(sample, (first, self.twos.len() as u32)));
+        self.figures.push(Figures::from_sample(sample, (first, self.twos.len() as u32)));
     }
 
     fn twos(&self, figures: &Figures) -> &[f64] {
@@ -288,7 +288,7 @@ impl BlockSamples {
 }
 
 impl Figures {
-    fn of(sample: &SliceSample, twos: (u32, u32)) -> Self {
+    fn from_sample(sample: &SliceSample, twos: (u32, u32)) -> Self {
         Self {
             round: sample.round,
             twos,

@@ -131,14 +131,15 @@ pub(crate) fn change(base: &[&Slice], other: &[&Slice], shares_cpu: bool) -> Opt
     // A term counts only if known from all blocks, and from those without any one block.
     let all = partial.iter().flatten().chain([&before, &after]);
     let kinds = kinds(all);
-    let (before, after) = (CpuAccount::of(&kinds, &before)?, CpuAccount::of(&kinds, &after)?);
+    let (before, after) =
+        (CpuAccount::from_per_op(&kinds, &before)?, CpuAccount::from_per_op(&kinds, &after)?);
     let accounts = |[base, other]: &[PerOp; 2]| {
-        Some([CpuAccount::of(&kinds, base)?, CpuAccount::of(&kinds, other)?])
+        Some([CpuAccount::from_per_op(&kinds, base)?, CpuAccount::from_per_op(&kinds, other)?])
     };
     let partial: Vec<[CpuAccount; 2]> = partial.iter().filter_map(accounts).collect();
-    let changed = |of: &dyn Fn(&CpuAccount) -> Option<f64>| {
-        let (before, after) = (of(&before)?, of(&after)?);
-        let difference = |[before, after]: &[CpuAccount; 2]| Some(of(after)? - of(before)?);
+    let changed = |part: &dyn Fn(&CpuAccount) -> Option<f64>| {
+        let (before, after) = (part(&before)?, part(&after)?);
+        let difference = |[before, after]: &[CpuAccount; 2]| Some(part(after)? - part(before)?);
         let partial: Vec<f64> = partial.iter().map(difference).collect::<Option<_>>()?;
         Some(QuantityChange { before, after, by: jackknife(after - before, &partial, ALPHA) })
     };
@@ -196,7 +197,7 @@ fn kinds<'a>(all: impl Iterator<Item = &'a PerOp> + Clone) -> Vec<TimeTerm> {
 
 impl CpuAccount {
     /// Time in these terms; `None` if one is unknown, or if they contradict the time.
-    fn of(kinds: &[TimeTerm], per_op: &PerOp) -> Option<Self> {
+    fn from_per_op(kinds: &[TimeTerm], per_op: &PerOp) -> Option<Self> {
         let time_us = per_op.time_us();
         let mut known_us = 0.0;
         let mut terms = Vec::with_capacity(kinds.len());
@@ -269,7 +270,7 @@ mod tests {
 
     fn accounts(before: &PerOp, after: &PerOp) -> (Vec<TimeTerm>, [CpuAccount; 2]) {
         let kinds = kinds([before, after].into_iter());
-        let accounts = [before, after].map(|it| CpuAccount::of(&kinds, it).unwrap());
+        let accounts = [before, after].map(|it| CpuAccount::from_per_op(&kinds, it).unwrap());
         (kinds, accounts)
     }
 

@@ -11,8 +11,12 @@ pub(crate) struct CommitTime(PartTime);
 
 impl CommitTime {
     /// `None` if statements were not timed, or none is a commit.
-    pub(crate) fn of(record: &StudyRecord, cell: CellId, systems: [usize; 2]) -> Option<Self> {
-        let part = PartTime::of(record, cell, systems, |place| is_commit(cell, place))?;
+    pub(crate) fn for_cell(
+        record: &StudyRecord,
+        cell: CellId,
+        systems: [usize; 2],
+    ) -> Option<Self> {
+        let part = PartTime::for_cell(record, cell, systems, |place| is_commit(cell, place))?;
         part.us.iter().all(|it| *it > 0.0).then_some(Self(part))
     }
 
@@ -75,17 +79,17 @@ mod tests {
         };
         let mut definition = assay_workloads::tests_of(TestSet::All)[0].definition().clone();
         definition.roles[0].script.mix = vec![transaction];
-        Test::of(definition)
+        Test::intern(definition)
     }
 
     /// Share of commits in the change, given the microseconds of each statement in the base and in another system.
     fn share(statements: &[&str], us: [&[u64]; 2]) -> Option<CommitTime> {
         let cell =
             CellId { test: test(statements), setup: Setup { clients: 1, tables: 1, rows: 1000 } };
-        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let study = Study::published("s".to_owned(), 0, &[cell]);
         let mut record = StudyRecord::new(study, Host::default(), Vec::new());
         for (system, us) in us.into_iter().enumerate() {
-            let mut slice = Slice::of(system, cell);
+            let mut slice = Slice::new(system, cell);
             slice.work.events = 10;
             for (step, us) in us.iter().enumerate() {
                 slice.counters.set(&format!("statement.0.{step}.count"), Some(10));
@@ -93,7 +97,7 @@ mod tests {
             }
             record.slices.push(slice);
         }
-        CommitTime::of(&record, cell, [0, 1])
+        CommitTime::for_cell(&record, cell, [0, 1])
     }
 
     #[test]

@@ -281,9 +281,10 @@ fn ratios(each: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
 /// ones stay. Each batch is compared with the others of its instance, as an instance may differ as a whole. A batch
 /// that deviates in other instances too stays: it has the same events there, which cause its deviation.
 fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
-    let centres: Vec<f64> = values.iter().map(|of| median(of).unwrap_or_default()).collect();
-    let deviations = |(of, centre): (&Vec<f64>, &f64)| -> Vec<f64> {
-        of.iter().map(|value| value / centre - 1.0).collect()
+    let centres: Vec<f64> =
+        values.iter().map(|batches| median(batches).unwrap_or_default()).collect();
+    let deviations = |(batches, centre): (&Vec<f64>, &f64)| -> Vec<f64> {
+        batches.iter().map(|value| value / centre - 1.0).collect()
     };
     let deviations: Vec<Vec<f64>> = values.iter().zip(&centres).map(deviations).collect();
     let sizes: Vec<f64> = deviations.iter().flatten().map(|it| it.abs()).collect();
@@ -292,15 +293,16 @@ fn kept(values: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, u32) {
     let far = EXCEPTION_MIN.max(FAR * usual);
     let recurs = |instance: usize, batch: usize, deviation: f64| {
         let others = deviations.iter().enumerate().filter(|(other, _)| *other != instance);
-        let mut there = others.filter_map(|(_, of)| of.get(batch));
+        let mut there = others.filter_map(|(_, batches)| batches.get(batch));
         there.any(|it| it.signum() == deviation.signum() && it.abs() > deviation.abs() / 2.0)
     };
     let happens_once = |instance: usize, batch: usize| {
-        let deviation = deviations.get(instance).and_then(|of| of.get(batch));
+        let deviation = deviations.get(instance).and_then(|batches| batches.get(batch));
         deviation.is_some_and(|it| it.abs() > far && !recurs(instance, batch, *it))
     };
-    let of_instance = |(instance, of): (usize, &Vec<f64>)| -> Vec<f64> {
-        let batches = of.iter().enumerate().filter(|(batch, _)| !happens_once(instance, *batch));
+    let of_instance = |(instance, batches): (usize, &Vec<f64>)| -> Vec<f64> {
+        let batches =
+            batches.iter().enumerate().filter(|(batch, _)| !happens_once(instance, *batch));
         batches.map(|(_, value)| *value).collect()
     };
     let kept: Vec<Vec<f64>> = values.iter().enumerate().map(of_instance).collect();
@@ -321,7 +323,7 @@ const EXCEPTIONS: f64 = 0.25;
 /// widest of three. Batches of an instance differ, with one degree of freedom per batch beyond the first of each
 /// instance. Means of instances differ, with few degrees of freedom. Equal code differs by the floor.
 fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let of_instances: Vec<&Vec<f64>> = values.iter().filter(|it| !it.is_empty()).collect();
     let means: Vec<f64> = of_instances.iter().map(|it| mean(it)).collect();
     let (value, instances) = (mean(&means), means.len() as f64);
@@ -333,7 +335,8 @@ fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
         false => 0.0,
     };
     let within = of_instances.iter().zip(&means);
-    let squares = within.flat_map(|(of, mean)| of.iter().map(move |it| (it - mean).powi(2))).sum();
+    let squares =
+        within.flat_map(|(batches, mean)| batches.iter().map(move |it| (it - mean).powi(2))).sum();
     let count = of_instances.iter().map(|it| it.len()).sum::<usize>() as f64;
     let within = half(squares, count - instances, count);
     let squares = means.iter().map(|it| (it - value).powi(2)).sum();
@@ -353,7 +356,7 @@ fn estimate(values: &[Vec<f64>], level: f64) -> Option<Estimate> {
 fn own_estimate(value: f64, each: &[Vec<f64>]) -> Option<Estimate> {
     let batches = each.iter().map(Vec::len).max()?;
     let of_all = (0..batches).map(|at| {
-        let same: Vec<f64> = each.iter().filter_map(|of| of.get(at)).copied().collect();
+        let same: Vec<f64> = each.iter().filter_map(|batches| batches.get(at)).copied().collect();
         same.iter().sum::<f64>() / same.len() as f64
     });
     let of_all: Vec<f64> = of_all.collect();
@@ -406,7 +409,7 @@ mod tests {
     const EXACT: [f64; 12] = [0.0; 12];
     const ONE: [f64; 6] = [0.0002, -0.0003, 0.0001, 0.0004, -0.0002, -0.0001];
 
-    fn of(each: f64, one: [f64; 6], other: [f64; 6]) -> CountJudgement {
+    fn judge_with_noise(each: f64, one: [f64; 6], other: [f64; 6]) -> CountJudgement {
         let mut noise = EXACT;
         noise.iter_mut().zip(one.into_iter().chain(other)).for_each(|(to, it)| *to = it);
         judge(&count(each, noise), Some(&count(40_000.0, EXACT)), COUNT_THRESHOLD).unwrap()
@@ -422,22 +425,22 @@ mod tests {
 
     #[test]
     fn changes_beyond_the_threshold_are_called_and_equal_code_is_the_same() {
-        assert_eq!(of(40_000.0, ONE, ONE).verdict, Some(CountVerdict::Same));
-        assert_eq!(of(40_400.0, ONE, ONE).verdict, Some(CountVerdict::More));
-        assert_eq!(of(39_600.0, ONE, ONE).verdict, Some(CountVerdict::Fewer));
-        let ratio = of(40_400.0, ONE, ONE).ratio.unwrap();
+        assert_eq!(judge_with_noise(40_000.0, ONE, ONE).verdict, Some(CountVerdict::Same));
+        assert_eq!(judge_with_noise(40_400.0, ONE, ONE).verdict, Some(CountVerdict::More));
+        assert_eq!(judge_with_noise(39_600.0, ONE, ONE).verdict, Some(CountVerdict::Fewer));
+        let ratio = judge_with_noise(40_400.0, ONE, ONE).ratio.unwrap();
         assert!(ratio.low > 1.009 && ratio.high < 1.011, "{ratio:?}");
     }
 
     #[test]
     fn what_happens_once_is_left_out_and_instances_that_differ_widen_the_interval() {
-        let once = of(40_000.0, [0.0002, 0.9, 0.0001, 0.0004, -0.0002, -0.0001], ONE);
+        let once = judge_with_noise(40_000.0, [0.0002, 0.9, 0.0001, 0.0004, -0.0002, -0.0001], ONE);
         assert_eq!((once.verdict, once.left_out), (Some(CountVerdict::Same), 1), "{once:?}");
         // The same events take less in both instances, so they are part of the ratio.
         let events = [0.0, 0.0, 0.0, -0.16, 0.0, 0.0];
-        let recurs = of(40_000.0, events, events);
+        let recurs = judge_with_noise(40_000.0, events, events);
         assert_eq!((recurs.verdict, recurs.left_out), (Some(CountVerdict::Undecided), 0));
-        let differ = of(40_000.0, [0.0; 6], [0.02; 6]);
+        let differ = judge_with_noise(40_000.0, [0.0; 6], [0.02; 6]);
         assert_eq!((differ.verdict, differ.left_out), (Some(CountVerdict::Undecided), 0));
     }
 

@@ -123,7 +123,7 @@ pub fn compare_counts(
     if ops.contains(&0) {
         return None;
     }
-    let mut matched = FunctionMatches::of([base, other], is_same_build);
+    let mut matched = FunctionMatches::find([base, other], is_same_build);
     matched.join_moved();
     let mut changes = Vec::new();
     // In the same build, a function on one side only was merely not called on the other.
@@ -173,7 +173,7 @@ impl FunctionCounts {
 }
 
 impl<'a> FunctionMatches<'a> {
-    fn of(sides: [SystemCounts<'a>; 2], is_same_build: bool) -> Self {
+    fn find(sides: [SystemCounts<'a>; 2], is_same_build: bool) -> Self {
         let [base, other] = sides;
         let modules = counted_modules(base, other, is_same_build);
         let mut found: BTreeMap<FunctionKey<'a>, FoundCounts<'a>> = BTreeMap::new();
@@ -267,14 +267,14 @@ impl<'a> FunctionMatches<'a> {
         type Side<'a> = BTreeMap<(&'a str, &'a str), FunctionKey<'a>>;
         let mut sides: [Side<'a>; 2] = Default::default();
         for (key, side, _) in self.alone() {
-            if let (Some(of), Some(name)) = (sides.get_mut(side), key.function) {
-                of.insert((key.module, name), key);
+            if let (Some(functions), Some(name)) = (sides.get_mut(side), key.function) {
+                functions.insert((key.module, name), key);
             }
         }
-        let longer = |short: &FunctionKey<'a>, of: &Side<'a>| -> Vec<FunctionKey<'a>> {
+        let longer = |short: &FunctionKey<'a>, functions: &Side<'a>| -> Vec<FunctionKey<'a>> {
             let name = short.function.unwrap_or_default();
             let continues = |module: &str, it: &str| module == short.module && it.starts_with(name);
-            let found = of.range((short.module, name)..).map(|(at, key)| (*at, *key));
+            let found = functions.range((short.module, name)..).map(|(at, key)| (*at, *key));
             let found = found.take_while(|((module, name), _)| continues(module, name));
             found.map(|(_, key)| key).filter(|key| are_related(short, key)).collect()
         };

@@ -34,7 +34,7 @@ pub(crate) fn sentence(
         _ if !agrees => {
             format!("{speed} despite {instructions}: the change is not in instructions {REST}")
         }
-        _ => match UnexplainedRest::of(rqps, ratio) {
+        _ => match UnexplainedRest::from_ratios(rqps, ratio) {
             UnexplainedRest::Small => format!("{speed}; {instructions}, about in proportion"),
             UnexplainedRest::Unknown => {
                 format!("{speed}; {instructions}; whether anything else changed too is uncertain")
@@ -92,7 +92,7 @@ enum UnexplainedRest {
 const SMALL: f64 = 0.25;
 
 impl UnexplainedRest {
-    fn of(rqps: Estimate, count: Estimate) -> Self {
+    fn from_ratios(rqps: Estimate, count: Estimate) -> Self {
         let half = |it: Estimate| 0.5 * (it.high / it.low).ln();
         let change = -rqps.value.ln();
         let rest = change - count.value.ln();

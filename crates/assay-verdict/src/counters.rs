@@ -33,7 +33,7 @@ struct BlockCounters<'a> {
 }
 
 impl BlockCounters<'_> {
-    fn of(&self, name: &str) -> f64 {
+    fn growth(&self, name: &str) -> f64 {
         self.grown.get(name).copied().unwrap_or(0.0)
     }
 }
@@ -75,7 +75,7 @@ fn change(
 ) -> Option<CounterChange> {
     let sums = [0, 1].map(|side| {
         let blocks = pairs.iter().filter_map(|pair| pair.get(side));
-        blocks.fold((0.0, 0.0), |(ops, grown), block| (ops + block.ops, grown + block.of(name)))
+        blocks.fold((0.0, 0.0), |(ops, grown), block| (ops + block.ops, grown + block.growth(name)))
     });
     // Counts are integers, so leave-one-out sums are exact.
     let per_op = |left_out: Option<&[&BlockCounters; 2]>| -> Option<[f64; 2]> {
@@ -83,7 +83,7 @@ fn change(
         for (side, (value, (ops, grown))) in values.iter_mut().zip(sums).enumerate() {
             let without = left_out.and_then(|pair| pair.get(side));
             let ops = ops - without.map_or(0.0, |block| block.ops);
-            *value = (grown - without.map_or(0.0, |block| block.of(name))) / ops;
+            *value = (grown - without.map_or(0.0, |block| block.growth(name))) / ops;
             if ops <= 0.0 {
                 return None;
             }

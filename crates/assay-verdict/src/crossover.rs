@@ -50,7 +50,7 @@ pub(crate) fn crossovers(record: &StudyRecord, cells: &[CellJudgement]) -> Vec<C
         let is_twin = record.systems.get(judged.system).is_some_and(|system| system.is_twin);
         let mut key = judged.cell;
         key.setup.clients = 0;
-        if let (Some(point), false) = (Point::of(judged), is_twin) {
+        if let (Some(point), false) = (Point::from_cell(judged), is_twin) {
             series.entry((key, judged.system)).or_default().push((judged.cell, point));
         }
     }
@@ -86,7 +86,7 @@ fn crossover(
 }
 
 impl Point {
-    fn of(judged: &CellJudgement) -> Option<Self> {
+    fn from_cell(judged: &CellJudgement) -> Option<Self> {
         let rqps = judged.rqps.filter(|rqps| rqps.has_interval() && rqps.low > 0.0)?;
         (judged.verdict != Verdict::Failed).then_some(Self {
             x: f64::from(judged.cell.setup.clients).log2(),

@@ -47,7 +47,9 @@ impl BlockCentres {
         let of_block = |(block, _): &(u32, f64)| nodes.get(block).copied().unwrap_or(0);
         let nodes: Vec<u32> = blocks.iter().map(of_block).collect();
         Self {
-            node_test: NodeTest::of(nodes.iter().zip(&blocks).map(|(node, it)| (*node, it.1))),
+            node_test: NodeTest::from_blocks(
+                nodes.iter().zip(&blocks).map(|(node, it)| (*node, it.1)),
+            ),
             nodes,
             blocks,
             counts: centres.blocks.iter().map(|it| it.count).collect(),
@@ -204,7 +206,7 @@ pub(crate) fn estimate(
     for (one, class) in reduced.iter().zip(classes) {
         cells.push(one.as_ref().map(|one| EffectCell::new(one, *class, usual[class], assumed)));
     }
-    let shared = SharedVariance::of(&cells.iter().flatten().collect::<Vec<_>>(), assumed);
+    let shared = SharedVariance::from_cells(&cells.iter().flatten().collect::<Vec<_>>(), assumed);
     cells.iter().map(|cell| effect(cell.as_ref()?, &shared)).collect()
 }
 
@@ -284,7 +286,7 @@ fn effect(cell: &EffectCell, shared: &SharedVariance) -> Option<Effect> {
 }
 
 impl SharedVariance {
-    fn of(cells: &[&EffectCell], assumed: PriorVariance) -> Self {
+    fn from_cells(cells: &[&EffectCell], assumed: PriorVariance) -> Self {
         let mut by_class: BTreeMap<EffectClass, Vec<&EffectCell>> = BTreeMap::new();
         for cell in cells.iter().filter(|cell| cell.reduced.blocks.len() > 1) {
             by_class.entry(cell.class).or_default().push(cell);
@@ -482,14 +484,14 @@ pub(crate) mod tests {
     fn a_second_block_tells_no_less_than_the_first_alone() {
         let class = (assay_model::Class::Read, Setup { clients: 1, tables: 1, rows: 1 });
         let apart = [1e-5, 0.02, 1e-4, 0.012, 1e-5, 0.015, 2e-3, 1e-4];
-        let of = |blocks: u32| -> Vec<Effect> {
+        let effects = |blocks: u32| -> Vec<Effect> {
             let cells: Vec<Option<BlockCentres>> =
                 apart.iter().map(|it| reduced(blocks, *it)).collect();
             let found =
                 estimate(&cells.iter().collect::<Vec<_>>(), &[class; 8], PriorVariance::Design);
             found.into_iter().flatten().collect()
         };
-        let (first, second) = (of(1), of(2));
+        let (first, second) = (effects(1), effects(2));
         assert_eq!((first.len(), second.len()), (8, 8));
         for (first, second) in first.iter().zip(&second) {
             let (before, after) = (first.half_width(1e-3), second.half_width(1e-3));
@@ -502,11 +504,11 @@ pub(crate) mod tests {
     fn the_rates_of_two_blocks_have_an_interval_of_use() {
         let class = (assay_model::Class::Read, Setup { clients: 1, tables: 1, rows: 1 });
         let cells = [reduced(2, 0.04)];
-        let of = |assumed| {
+        let half_width = |assumed| {
             let found = estimate(&cells.iter().collect::<Vec<_>>(), &[class], assumed);
             found[0].unwrap().half_width(ALPHA)
         };
-        let (level, alone) = (of(PriorVariance::Level), of(PriorVariance::Nothing));
+        let (level, alone) = (half_width(PriorVariance::Level), half_width(PriorVariance::Nothing));
         assert!(level > 0.02 && level < 0.12 && alone > 2.0 * level, "{level} {alone}");
     }
 

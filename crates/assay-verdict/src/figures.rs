@@ -19,7 +19,7 @@ pub struct CellFigure {
     pub heading: &'static str,
     /// Whether only some tests or machines have it. Pages omit it if no test has it.
     pub is_rare: bool,
-    pub(crate) of: FigureSource,
+    pub(crate) source: FigureSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,8 @@ pub(crate) enum FigureSource {
 
 impl CellFigure {
     pub fn value(&self, cell: &CellJudgement) -> Option<f64> {
-        match self.of {
-            FigureSource::Latency(of) => cell.latency.as_ref().and_then(of),
+        match self.source {
+            FigureSource::Latency(compute) => cell.latency.as_ref().and_then(compute),
             FigureSource::Counted(_) | FigureSource::Whole(_) | FigureSource::Follows(_) => {
                 cell.per_op?.get(self.key)
             }
@@ -53,8 +53,8 @@ impl CellFigure {
     }
 
     pub fn of_latency(&self, latency: &Latency) -> Option<f64> {
-        match self.of {
-            FigureSource::Latency(of) => of(latency),
+        match self.source {
+            FigureSource::Latency(compute) => compute(latency),
             FigureSource::Counted(_) | FigureSource::Whole(_) | FigureSource::Follows(_) => None,
         }
     }
@@ -75,10 +75,10 @@ impl CellFigure {
         key: &'static str,
         unit: &'static str,
         about: &'static str,
-        of: FigureSource,
+        source: FigureSource,
     ) -> Self {
-        let is_rare = matches!(of, FigureSource::Whole(_));
-        Self { key, unit, about, place: FigurePlace::Files, heading: "", is_rare, of }
+        let is_rare = matches!(source, FigureSource::Whole(_));
+        Self { key, unit, about, place: FigurePlace::Files, heading: "", is_rare, source }
     }
 
     const fn at(self, place: FigurePlace) -> Self {
@@ -97,36 +97,36 @@ impl CellFigure {
 const fn latency(
     key: &'static str,
     about: &'static str,
-    of: fn(&Latency) -> Option<f64>,
+    compute: fn(&Latency) -> Option<f64>,
 ) -> CellFigure {
-    CellFigure::row(key, "µs", about, FigureSource::Latency(of))
+    CellFigure::row(key, "µs", about, FigureSource::Latency(compute))
 }
 
 const fn counted(
     key: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&SliceTotals) -> Option<f64>,
+    compute: fn(&SliceTotals) -> Option<f64>,
 ) -> CellFigure {
-    CellFigure::row(key, unit, about, FigureSource::Counted(of))
+    CellFigure::row(key, unit, about, FigureSource::Counted(compute))
 }
 
 const fn whole(
     key: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&SliceTotals) -> Option<f64>,
+    compute: fn(&SliceTotals) -> Option<f64>,
 ) -> CellFigure {
-    CellFigure::row(key, unit, about, FigureSource::Whole(of)).at(FigurePlace::FilesLast)
+    CellFigure::row(key, unit, about, FigureSource::Whole(compute)).at(FigurePlace::FilesLast)
 }
 
 const fn follows(
     key: &'static str,
     unit: &'static str,
     about: &'static str,
-    of: fn(&PerOp, Option<&AccountRest>) -> Option<f64>,
+    compute: fn(&PerOp, Option<&AccountRest>) -> Option<f64>,
 ) -> CellFigure {
-    CellFigure::row(key, unit, about, FigureSource::Follows(of))
+    CellFigure::row(key, unit, about, FigureSource::Follows(compute))
 }
 
 pub const LATENCIES: &[CellFigure] = &[
@@ -381,11 +381,12 @@ impl PerOp {
 
     #[cfg(test)]
     pub(crate) fn of_test(figures: &[(&str, f64)]) -> Self {
-        let value = |key: &str| figures.iter().find(|(of, _)| *of == key).map(|(_, value)| *value);
+        let value =
+            |key: &str| figures.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
         let mut all = Self(std::array::from_fn(|at| value(PER_OP[at].key)));
         for (at, figure) in PER_OP.iter().enumerate() {
-            if let (FigureSource::Follows(of), None) = (figure.of, all.0[at]) {
-                all.0[at] = of(&all, None);
+            if let (FigureSource::Follows(compute), None) = (figure.source, all.0[at]) {
+                all.0[at] = compute(&all, None);
             }
         }
         all
@@ -396,9 +397,9 @@ impl SliceTotals {
     /// Means per operation; `None` without operations. `shares_cpu`: whether a single client shares a CPU with the
     /// threads that serve it.
     pub(crate) fn per_op(&self, shares_cpu: bool) -> Option<PerOp> {
-        let mut means = PerOp(std::array::from_fn(|at| match PER_OP[at].of {
-            FigureSource::Counted(of) => Some(of(self)? / self.ops),
-            FigureSource::Whole(of) => of(self),
+        let mut means = PerOp(std::array::from_fn(|at| match PER_OP[at].source {
+            FigureSource::Counted(compute) => Some(compute(self)? / self.ops),
+            FigureSource::Whole(compute) => compute(self),
             FigureSource::Latency(_) | FigureSource::Follows(_) => None,
         }));
         let thread = means.get("server_cpu_us").zip(means.get("scheduled_runq_us"));
@@ -410,8 +411,8 @@ impl SliceTotals {
         });
         let rest = account.and_then(|account| account.rest(shares_cpu));
         for (at, figure) in PER_OP.iter().enumerate() {
-            if let FigureSource::Follows(of) = figure.of {
-                means.0[at] = of(&means, rest.as_ref());
+            if let FigureSource::Follows(compute) = figure.source {
+                means.0[at] = compute(&means, rest.as_ref());
             }
         }
         (self.ops > 0.0).then_some(means)
@@ -439,7 +440,7 @@ pub struct PublishedMetric {
     pub decimals: usize,
     pub about: &'static str,
     /// assay's counterpart, on a machine with this many CPUs.
-    of: fn(&PerOp, f64) -> Option<f64>,
+    counterpart: fn(&PerOp, f64) -> Option<f64>,
 }
 
 impl PublishedMetric {
@@ -447,7 +448,7 @@ impl PublishedMetric {
     pub fn value(&self, cell: &CellJudgement, record: &StudyRecord) -> Option<f64> {
         match record.is_reported() {
             true => cell.published(self.name),
-            false => (self.of)(cell.per_op.as_ref()?, f64::from(record.host().cpus)),
+            false => (self.counterpart)(cell.per_op.as_ref()?, f64::from(record.host().cpus)),
         }
     }
 }
@@ -459,7 +460,7 @@ pub const METRICS: [PublishedMetric; 5] = [
         column: "published_cpu_o",
         decimals: 6,
         about: "CPU of the machine, client included, in percent of all CPUs, divided by QPS",
-        of: |per_op, cpus| {
+        counterpart: |per_op, cpus| {
             let server = per_op.get("server_cpu_us").zip(per_op.get("background_cpu_us"));
             let (serving, background) = server?;
             let cpu_us = per_op.get("client_cpu_us")? + serving + background;
@@ -471,28 +472,28 @@ pub const METRICS: [PublishedMetric; 5] = [
         column: "published_cs_o",
         decimals: 3,
         about: "context switches of the machine per operation",
-        of: |per_op, _| Some(per_op.get("client_cs")? + per_op.get("cs")?),
+        counterpart: |per_op, _| Some(per_op.get("client_cs")? + per_op.get("cs")?),
     },
     PublishedMetric {
         name: "r/o",
         column: "published_r_o",
         decimals: 3,
         about: "reads of the block device per operation",
-        of: |per_op, _| per_op.get("reads"),
+        counterpart: |per_op, _| per_op.get("reads"),
     },
     PublishedMetric {
         name: "rKB/o",
         column: "published_rkb_o",
         decimals: 3,
         about: "KiB read from the block device per operation",
-        of: |per_op, _| per_op.get("device_read_kb"),
+        counterpart: |per_op, _| per_op.get("device_read_kb"),
     },
     PublishedMetric {
         name: "wKB/o",
         column: "published_wkb_o",
         decimals: 3,
         about: "KiB written to the block device per operation",
-        of: |per_op, _| per_op.get("device_write_kb"),
+        counterpart: |per_op, _| per_op.get("device_write_kb"),
     },
 ];
 

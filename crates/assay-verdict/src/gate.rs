@@ -63,10 +63,10 @@ impl GateJudgement {
     }
 
     pub fn count(&self, verdict: GateVerdict) -> usize {
-        self.of(verdict).count()
+        self.cells_with(verdict).count()
     }
 
-    pub fn of(&self, verdict: GateVerdict) -> impl Iterator<Item = &GateCell> {
+    pub fn cells_with(&self, verdict: GateVerdict) -> impl Iterator<Item = &GateCell> {
         self.cells.iter().filter(move |cell| cell.verdict == verdict)
     }
 
@@ -76,7 +76,8 @@ impl GateJudgement {
         if self.verdict() == GateVerdict::Exceeded {
             return Vec::new();
         }
-        let mut open: Vec<CellId> = self.of(GateVerdict::Undecided).map(|it| it.cell).collect();
+        let mut open: Vec<CellId> =
+            self.cells_with(GateVerdict::Undecided).map(|it| it.cell).collect();
         open.dedup();
         open
     }

@@ -80,16 +80,16 @@ fn a_system_that_stalls_does_not_pass() {
 
 #[test]
 fn the_worst_cell_decides_for_the_study() {
-    let of = |cases: &[GateCase]| {
+    let outcome = |cases: &[GateCase]| {
         let judged = judge(cases, &Rules::of_blocks(1));
         (judged.verdict(), judged.open_cells().len())
     };
     let (good, open, bad) = (after(1, 1.0, 0.001), after(1, 0.97, 0.01), after(1, 0.9, 0.001));
     let failed = GateCase { has_failed: true, ..good };
-    assert_eq!(of(&[good, good]), (GateVerdict::Passed, 0));
-    assert_eq!(of(&[good, open]), (GateVerdict::Undecided, 1));
-    assert_eq!(of(&[good, open, failed]), (GateVerdict::Failed, 1));
-    assert_eq!(of(&[good, open, failed, bad]), (GateVerdict::Exceeded, 0));
+    assert_eq!(outcome(&[good, good]), (GateVerdict::Passed, 0));
+    assert_eq!(outcome(&[good, open]), (GateVerdict::Undecided, 1));
+    assert_eq!(outcome(&[good, open, failed]), (GateVerdict::Failed, 1));
+    assert_eq!(outcome(&[good, open, failed, bad]), (GateVerdict::Exceeded, 0));
 }
 
 #[test]

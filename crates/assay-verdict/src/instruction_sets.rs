@@ -47,17 +47,18 @@ pub struct InstructionSets<'a> {
 
 /// `None` unless valgrind counted.
 pub fn instruction_sets(counts: &[CellCount]) -> Option<InstructionSets<'_>> {
-    let counts = || counts.iter().filter(|of| of.count.by == CountSource::Callgrind);
+    let counts = || counts.iter().filter(|counted| counted.count.by == CountSource::Callgrind);
     counts().next()?;
-    let systems: BTreeSet<usize> = counts().map(|of| of.system).collect();
+    let systems: BTreeSet<usize> = counts().map(|counted| counted.system).collect();
     let used = |system: usize| -> (usize, BTreeSet<&'static str>) {
-        let functions =
-            counts().filter(|of| of.system == system).flat_map(|of| &of.count.functions);
+        let functions = counts()
+            .filter(|counted| counted.system == system)
+            .flat_map(|counted| &counted.count.functions);
         let counted = functions.filter(|function| function.own > 0);
         (system, counted.flat_map(|function| named(&function.frame.function)).collect())
     };
     Some(InstructionSets {
-        hidden: counts().flat_map(|of| &of.count.hidden).map(String::as_str).collect(),
+        hidden: counts().flat_map(|counted| &counted.count.hidden).map(String::as_str).collect(),
         used: systems.into_iter().map(used).collect(),
     })
 }
@@ -84,14 +85,14 @@ mod tests {
 
     #[test]
     fn names_tell_instruction_sets_as_whole_words() {
-        let of = |name: &str| named(name).into_iter().collect::<Vec<_>>();
-        assert_eq!(of("__memmove_avx_unaligned_erms"), ["AVX", "ERMS"]);
-        assert_eq!(of("__memcmp_avx2_movbe"), ["AVX2", "MOVBE"]);
-        assert_eq!(of("__strlen_evex"), ["AVX-512"]);
-        assert_eq!(of("pg_comp_crc32c_sse42"), ["SSE4.2"]);
-        assert_eq!(of("crc32_iscsi_sse4_2::run"), ["SSE4.2"]);
-        assert_eq!(of("(anonymous namespace)::crc_sse42(int)"), ["SSE4.2"]);
-        assert_eq!(of("aesni_cbc_encrypt"), ["AES"]);
+        let sets = |name: &str| named(name).into_iter().collect::<Vec<_>>();
+        assert_eq!(sets("__memmove_avx_unaligned_erms"), ["AVX", "ERMS"]);
+        assert_eq!(sets("__memcmp_avx2_movbe"), ["AVX2", "MOVBE"]);
+        assert_eq!(sets("__strlen_evex"), ["AVX-512"]);
+        assert_eq!(sets("pg_comp_crc32c_sse42"), ["SSE4.2"]);
+        assert_eq!(sets("crc32_iscsi_sse4_2::run"), ["SSE4.2"]);
+        assert_eq!(sets("(anonymous namespace)::crc_sse42(int)"), ["SSE4.2"]);
+        assert_eq!(sets("aesni_cbc_encrypt"), ["AES"]);
         for none in
             ["parse", "classes2", "row_search_mvcc(sse2*, avx)", "pfma_x", "fma", "__memcpy_avx3"]
         {

@@ -54,7 +54,7 @@ pub struct JudgedRates {
 }
 
 impl JudgedRates {
-    pub fn of(record: &StudyRecord) -> Self {
+    pub fn from_record(record: &StudyRecord) -> Self {
         let (judgement, rates) = with_rates(record);
         Self { judgement, rates }
     }
@@ -70,7 +70,7 @@ impl JudgedRates {
 }
 
 fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
-    let mut samples = Samples::of(record);
+    let mut samples = Samples::from_record(record);
     let base = samples.base();
     let StudyDecisions {
         rates: mut rqps,
@@ -225,7 +225,7 @@ fn judged_slices<'a>(
 ) -> BTreeMap<(CellId, usize), Vec<&'a Slice>> {
     let mut judged: BTreeMap<(CellId, usize), Vec<&Slice>> = BTreeMap::new();
     for slice in record.slices_that_count() {
-        let is_judged = match SliceSample::of(slice).fitness {
+        let is_judged = match SliceSample::from_slice(slice).fitness {
             Fitness::Good | Fitness::Missed => true,
             Fitness::Troubled => samples.is_disturbed(slice.cell),
             Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,

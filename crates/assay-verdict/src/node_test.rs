@@ -22,7 +22,7 @@ pub(crate) struct NodeTest {
 
 impl NodeTest {
     /// Tests centres of blocks, each with its node; `None` for a single node, or if no node has two blocks.
-    pub(crate) fn of(blocks: impl Iterator<Item = (u32, f64)>) -> Option<Self> {
+    pub(crate) fn from_blocks(blocks: impl Iterator<Item = (u32, f64)>) -> Option<Self> {
         let mut nodes: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         blocks.for_each(|(node, centre)| nodes.entry(node).or_default().push(centre));
         let all: Vec<f64> = nodes.values().flatten().copied().collect();
@@ -67,10 +67,10 @@ mod tests {
     use super::*;
 
     fn test(nodes: &[&[f64]]) -> Option<NodeTest> {
-        let of = |(node, values): (u32, &&[f64])| -> Vec<(u32, f64)> {
+        let blocks = |(node, values): (u32, &&[f64])| -> Vec<(u32, f64)> {
             values.iter().map(|value| (node, *value)).collect()
         };
-        NodeTest::of((0..).zip(nodes).flat_map(of))
+        NodeTest::from_blocks((0..).zip(nodes).flat_map(blocks))
     }
 
     #[test]

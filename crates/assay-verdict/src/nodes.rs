@@ -93,7 +93,7 @@ type BlockLogs = BTreeMap<u32, Vec<f64>>;
 fn node_rates(record: &StudyRecord, cells: &[CellJudgement], nodes: &[u32]) -> Vec<NodeRate> {
     let mut logs: BTreeMap<(CellId, usize), BTreeMap<u32, BlockLogs>> = BTreeMap::new();
     for slice in record.slices_that_count() {
-        let sample = SliceSample::of(slice);
+        let sample = SliceSample::from_slice(slice);
         let is_judged = matches!(sample.fitness, Fitness::Good | Fitness::Troubled);
         let rate = sample.rate.filter(|rate| is_judged && *rate > 0.0);
         if let Some((rate, node)) = rate.zip(nodes.get(slice.run)) {

@@ -117,17 +117,17 @@ mod tests {
 
     #[test]
     fn a_setting_is_named_only_where_it_can_act() {
-        let of = |setting, values| finding(setting, values, true, AuditClass::Expected);
+        let expected = |setting, values| finding(setting, values, true, AuditClass::Expected);
         let audit = [
-            of("log_bin", ["ON", "OFF"]),
-            of("session.binlog_format", ["ROW", "MIXED"]),
-            of("sync_binlog", ["1", "0"]),
-            of("gtid_mode", ["ON", "OFF"]),
-            of("synchronous_commit", ["on", "off"]),
-            of("log_size", ["1", "2"]),
-            of("default_authentication_plugin", ["a", "b"]),
+            expected("log_bin", ["ON", "OFF"]),
+            expected("session.binlog_format", ["ROW", "MIXED"]),
+            expected("sync_binlog", ["1", "0"]),
+            expected("gtid_mode", ["ON", "OFF"]),
+            expected("synchronous_commit", ["on", "off"]),
+            expected("log_size", ["1", "2"]),
+            expected("default_authentication_plugin", ["a", "b"]),
             // It acts only through plans, which have their own sentence.
-            of("enable_hashjoin", ["on", "off"]),
+            expected("enable_hashjoin", ["on", "off"]),
         ];
         assert_eq!(requested(&audit, Class::Read, [0, 1], &[]), None);
         let writes = requested(&audit, Class::Write, [0, 1], &[]).unwrap_or_default();
@@ -138,7 +138,7 @@ mod tests {
     fn a_leftover_of_a_file_for_all_is_no_cause() {
         let spec = |option: &str| SystemSpec {
             overrides: vec![(option.to_owned(), "1".to_owned())],
-            ..SystemSpec::of(Product::MariaDb, Origin::Version("10.11".to_owned()))
+            ..SystemSpec::new(Product::MariaDb, Origin::Version("10.11".to_owned()))
         };
         let lacking = |setting: &str| AuditFinding {
             values: vec![Some("1".to_owned()), None],

@@ -29,7 +29,7 @@ pub(crate) struct PlanChange {
 impl PlanChange {
     /// `None` if the audit found no other plan, or if statement times exclude those with other plans as part of a
     /// change with this verdict. If options were tried one by one and some undo the change, only these are named.
-    pub(crate) fn of(
+    pub(crate) fn find(
         record: &StudyRecord,
         plans: &PlanFindings<'_>,
         cell: CellId,
@@ -43,10 +43,10 @@ impl PlanChange {
         let part = plans.places(cell, systems).and_then(|places| {
             // Statements of a pipeline are not timed individually.
             let is_timed = |one: &StatementPlace| {
-                let time = PartTime::of(record, cell, systems, |place| place == *one);
+                let time = PartTime::for_cell(record, cell, systems, |place| place == *one);
                 time.is_some_and(|time| time.us.iter().all(|us| *us > 0.0))
             };
-            let part = PartTime::of(record, cell, systems, |place| places.contains(&place));
+            let part = PartTime::for_cell(record, cell, systems, |place| places.contains(&place));
             part.filter(|_| places.iter().all(is_timed))
         });
         let has_direction = matches!(verdict, Verdict::Slower | Verdict::Faster);
@@ -146,7 +146,7 @@ mod tests {
     fn spec(options: &[(&str, &str)]) -> SystemSpec {
         let overrides = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let origin = Origin::Version("17".to_owned());
-        SystemSpec { overrides: overrides.collect(), ..SystemSpec::of(Product::Postgres, origin) }
+        SystemSpec { overrides: overrides.collect(), ..SystemSpec::new(Product::Postgres, origin) }
     }
 
     /// Plan change of a mix whose second statement has another plan, given the microseconds of each statement in the
@@ -154,10 +154,10 @@ mod tests {
     fn of_mix(us: [[u64; 2]; 2], verdict: Verdict, is_placed: bool) -> Option<PlanChange> {
         let test = assay_workloads::tests_of(TestSet::All)[0];
         let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
-        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let study = Study::published("s".to_owned(), 0, &[cell]);
         let mut record = StudyRecord::new(study, Host::default(), Vec::new());
         for (system, us) in us.into_iter().enumerate() {
-            let mut slice = Slice::of(system, cell);
+            let mut slice = Slice::new(system, cell);
             slice.work.events = 10;
             for (step, us) in us.iter().enumerate() {
                 slice.counters.set(&format!("statement.0.{step}.ns"), Some(10_000 * us));
@@ -174,7 +174,7 @@ mod tests {
             is_asked: false,
             statements: if is_placed { statements } else { Vec::new() },
         }];
-        PlanChange::of(&record, &PlanFindings::new(&record.audit), cell, [0, 1], verdict, None)
+        PlanChange::find(&record, &PlanFindings::new(&record.audit), cell, [0, 1], verdict, None)
     }
 
     #[test]

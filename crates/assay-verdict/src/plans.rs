@@ -23,7 +23,7 @@ impl<'a> PlanFindings<'a> {
         Self(by_test)
     }
 
-    pub fn of(&self, cell: CellId) -> impl Iterator<Item = &'a AuditFinding> {
+    pub fn for_cell(&self, cell: CellId) -> impl Iterator<Item = &'a AuditFinding> {
         let found = self.0.get(cell.test.name()).into_iter().flatten().copied();
         let data = cell.setup.data().to_string();
         found.filter(move |finding| {
@@ -36,7 +36,7 @@ impl<'a> PlanFindings<'a> {
     }
 
     pub fn differ(&self, cell: CellId, systems: [usize; 2]) -> bool {
-        self.of(cell).any(|finding| {
+        self.for_cell(cell).any(|finding| {
             let [one, other] =
                 systems.map(|system| finding.values.get(system).and_then(Option::as_ref));
             one.zip(other).is_some_and(|(one, other)| one != other)
@@ -50,7 +50,7 @@ impl<'a> PlanFindings<'a> {
         systems: [usize; 2],
     ) -> Option<BTreeSet<StatementPlace>> {
         let mut places = BTreeSet::new();
-        for finding in self.of(cell) {
+        for finding in self.for_cell(cell) {
             if finding.statements.is_empty() {
                 return None;
             }
@@ -68,7 +68,7 @@ impl<'a> PlanFindings<'a> {
     /// Plans of the first statement that these systems execute differently; `None` without any, and for plans too long
     /// for a sentence.
     pub fn pair(&self, cell: CellId, systems: [usize; 2]) -> Option<[&'a str; 2]> {
-        let pairs = self.of(cell).filter_map(|finding| {
+        let pairs = self.for_cell(cell).filter_map(|finding| {
             let [one, other] = systems.map(|system| finding.values.get(system)?.as_deref());
             Some([one?, other?])
         });

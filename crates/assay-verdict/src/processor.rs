@@ -33,7 +33,7 @@ fn changed(
 ) -> Option<QuantityChange> {
     let mut of_sides = [(0.0, 0.0); 2];
     for (parts, of_side) in sides.into_iter().zip(&mut of_sides) {
-        let total = |of: &dyn Fn(&ProcessorPart) -> f64| parts.iter().map(of).sum::<f64>();
+        let total = |value: &dyn Fn(&ProcessorPart) -> f64| parts.iter().map(value).sum::<f64>();
         let value = total(&above) / total(&below);
         // Variance of a ratio of totals, linearised.
         let squares = parts.iter().map(|it| (above(it) - value * below(it)).powi(2)).sum::<f64>();

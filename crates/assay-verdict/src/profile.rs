@@ -78,7 +78,7 @@ pub(crate) fn compare(
     let hidden = base.limits.no_kernel;
     let in_kernel = time.and_then(|time| time.kernel_cpu).map(both);
     let adds_up = serving.is_some() && (!hidden || in_kernel.is_some());
-    let modules = Modules::of(base, other);
+    let modules = Modules::from_profiles(base, other);
     let changes = |side: fn(&Profile) -> &CallTree, cpu_us: Option<[f64; 2]>, user: User| {
         let trees = [side(base), side(other)];
         let sampled =
@@ -150,7 +150,7 @@ fn wait_changes(
 ) -> Vec<(Wait, QuantityChange)> {
     let kinds: BTreeSet<Wait> = before.keys().chain(after.keys()).copied().collect();
     let changed = |wait: Wait| {
-        let [before, after] = [before, after].map(|of| of.get(&wait).copied().unwrap_or(0.0));
+        let [before, after] = [before, after].map(|waits| waits.get(&wait).copied().unwrap_or(0.0));
         (wait, QuantityChange { before, after, by: Estimate::without_interval(after - before) })
     };
     let mut all: Vec<(Wait, QuantityChange)> = kinds.into_iter().map(changed).collect();
@@ -180,7 +180,7 @@ pub struct Modules<'a> {
 
 impl<'a> Modules<'a> {
     #[must_use]
-    pub fn of(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
+    pub fn from_profiles(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
         Self::between([base, other].map(|it| {
             let stripped = it.limits.stripped.iter().map(String::as_str);
             (it.server.as_str(), stripped.collect())
@@ -441,8 +441,9 @@ mod tests {
         let found = compare(&base, &other, Some(&account([20.0, 22.0], [8.0, 7.5]))).unwrap();
         assert!(found.adds_up);
         let sums = |all: &[FunctionChange]| {
-            let sum =
-                |of: fn(&QuantityChange) -> f64| all.iter().map(|it| of(&it.changed)).sum::<f64>();
+            let sum = |part: fn(&QuantityChange) -> f64| {
+                all.iter().map(|it| part(&it.changed)).sum::<f64>()
+            };
             [sum(|it| it.before), sum(|it| it.after)].map(|it| (it * 1e6).round() / 1e6)
         };
         assert_eq!(sums(&found.serving), [20.0, 22.0]);

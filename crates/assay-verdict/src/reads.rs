@@ -71,7 +71,7 @@ mod tests {
         let test = assay_workloads::tests_of(TestSet::All)[0];
         let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
         let slice = |(round, &(free, pages, bytes)): (u32, &(Option<u64>, u64, u64))| {
-            let mut slice = Slice { block, round, ..Slice::of(0, cell) };
+            let mut slice = Slice { block, round, ..Slice::new(0, cell) };
             (slice.work.events, slice.work.read) = (100, 100);
             slice.counters.set(READ, Some(bytes));
             slice.counters.set(&format!("{STATUS}{PAGES_READ}"), Some(pages));

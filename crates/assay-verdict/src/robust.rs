@@ -61,10 +61,10 @@ pub(crate) fn centres(values: &[RoundValue]) -> Option<Centres> {
         false => middle(block),
     };
     let mut found: Vec<f64> = blocks().filter_map(start).collect();
-    let mut limit = Limit::of(values, &found)?;
+    let mut limit = Limit::from_values(values, &found)?;
     for _ in 0..PASSES {
         found = blocks().zip(&found).map(|(block, from)| limit.centre(block, *from)).collect();
-        limit = Limit::of(values, &found)?;
+        limit = Limit::from_values(values, &found)?;
     }
     let (mut influences, mut usual) = (Vec::new(), 0_usize);
     let (mut squares, mut plain) = (0.0, 0.0);
@@ -103,7 +103,7 @@ fn middle(values: &[RoundValue]) -> Option<f64> {
 }
 
 impl Limit {
-    fn of(values: &[RoundValue], centres: &[f64]) -> Option<Self> {
+    fn from_values(values: &[RoundValue], centres: &[f64]) -> Option<Self> {
         let blocks = values.chunk_by(|one, next| one.block == next.block);
         let deviations = |(block, centre): (&[RoundValue], &f64)| {
             block.iter().map(|it| (it.value - centre).abs()).collect::<Vec<_>>()
@@ -237,8 +237,9 @@ mod tests {
     #[test]
     fn limits_are_those_of_all_blocks_together() {
         let values = |spike: f64| -> Vec<RoundValue> {
-            let of = |index: u32| if index == 7 { spike } else { f64::from(index % 5) };
-            let value = |index| RoundValue { block: index / 5, round: index % 5, value: of(index) };
+            let value_at = |index: u32| if index == 7 { spike } else { f64::from(index % 5) };
+            let value =
+                |index| RoundValue { block: index / 5, round: index % 5, value: value_at(index) };
             (0..20).map(value).collect()
         };
         let (calm, spiked) = (centres(&values(2.0)).unwrap(), centres(&values(1e6)).unwrap());

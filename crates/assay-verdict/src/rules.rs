@@ -361,16 +361,17 @@ mod tests {
     /// by a tenth.
     #[test]
     fn one_busy_block_needs_the_cpu_to_confirm_a_change() {
-        let of = |blocks, log| {
-            let mut of = effect(log, 0.1, 6.0);
-            of.blocks = blocks;
-            of
+        let effect_of_blocks = |blocks, log| {
+            let mut found = effect(log, 0.1, 6.0);
+            found.blocks = blocks;
+            found
         };
         let is_of_one = |is_disturbed, rate: &Effect, cpu: Option<f64>, waits_share| {
-            let cpu = cpu.map(|cpu| of(1, cpu));
+            let cpu = cpu.map(|cpu| effect_of_blocks(1, cpu));
             is_of_one_busy_block(is_disturbed, (Some(rate), cpu.as_ref()), || waits_share)
         };
-        let (faster, slower) = (of(1, 4.1_f64.ln()), of(1, -(4.1_f64.ln())));
+        let (faster, slower) =
+            (effect_of_blocks(1, 4.1_f64.ln()), effect_of_blocks(1, -(4.1_f64.ln())));
         let most = Some(0.9);
         for (rate, cpu) in [(&faster, Some(-0.1)), (&slower, Some(0.1)), (&slower, None)] {
             assert!(is_of_one(true, rate, cpu, most));
@@ -383,8 +384,8 @@ mod tests {
         assert!(!is_of_one(true, &slower, Some(1.2), most));
         assert!(!is_of_one(true, &faster, Some(-1.2), most));
         // It is too large, or there are two blocks.
-        assert!(!is_of_one(true, &of(1, -(20.0_f64.ln())), None, most));
-        assert!(!is_of_one(true, &of(2, -1.0), Some(0.1), most));
+        assert!(!is_of_one(true, &effect_of_blocks(1, -(20.0_f64.ln())), None, most));
+        assert!(!is_of_one(true, &effect_of_blocks(2, -1.0), Some(0.1), most));
         assert!(!is_of_one_busy_block(true, (None, None), || most));
         let rules = Rules::of_blocks(1);
         let mut decision = rules.decisions([&[Some(slower)]])[0][0];

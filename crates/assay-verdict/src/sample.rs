@@ -66,7 +66,7 @@ impl SliceSample {
         }
     }
 
-    pub fn of(slice: &Slice) -> Self {
+    pub fn from_slice(slice: &Slice) -> Self {
         let fitness = match slice.outcome {
             SliceOutcome::Failed(_) => Fitness::Failed,
             SliceOutcome::Unanswered(_) => Fitness::Unanswered,

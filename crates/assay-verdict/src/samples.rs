@@ -82,11 +82,11 @@ impl Samples {
         }
     }
 
-    pub fn of(record: &StudyRecord) -> Self {
+    pub fn from_record(record: &StudyRecord) -> Self {
         let mut samples = Self::with_blocks(record);
         let nodes = nodes(record);
         let node = |slice: &Slice| nodes.get(slice.run).copied().unwrap_or(0);
-        let sample = |slice| SliceSample { node: node(slice), ..SliceSample::of(slice) };
+        let sample = |slice| SliceSample { node: node(slice), ..SliceSample::from_slice(slice) };
         record.slices_that_count().for_each(|slice| samples.add(&sample(slice)));
         samples
     }
@@ -274,10 +274,10 @@ impl Samples {
 
     fn quantity(
         &self,
-        of: impl Fn(&CellSamples, usize) -> Option<BlockCentres>,
+        centres: impl Fn(&CellSamples, usize) -> Option<BlockCentres>,
         assumed: PriorVariance,
     ) -> QuantityEstimates {
-        let reduced = self.keys().map(|(cell, system)| of(cell, system)).collect();
+        let reduced = self.keys().map(|(cell, system)| centres(cell, system)).collect();
         self.estimated(reduced, self.systems, assumed)
     }
 

@@ -122,7 +122,7 @@ pub(crate) struct PartTime {
 
 impl PartTime {
     /// `None` if statements were not timed.
-    pub(crate) fn of(
+    pub(crate) fn for_cell(
         record: &StudyRecord,
         cell: CellId,
         systems: [usize; 2],
@@ -187,11 +187,11 @@ mod tests {
     fn the_statement_that_changed_is_found() {
         let test = assay_workloads::tests_of(TestSet::All)[0];
         let cell = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
-        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let study = Study::published("s".to_owned(), 0, &[cell]);
         let mut record = StudyRecord::new(study, Host::default(), Vec::new());
         for block in 0..4_u32 {
             for system in [0, 1] {
-                let mut slice = Slice { block, ..Slice::of(system, cell) };
+                let mut slice = Slice { block, ..Slice::new(system, cell) };
                 let noise = u64::from(block * 7 % 4);
                 let second = if system == 1 { 60_000 } else { 50_000 };
                 slice.counters.extend([

@@ -145,13 +145,13 @@ mod tests {
         let test = assay_workloads::tests_of(TestSet::All)[0];
         let id = CellId { test, setup: Setup { clients: 1, tables: 1, rows: 1000 } };
         let slice = |event_ms: u64, threads_ns: u64| {
-            let mut slice = Slice::of(1, id);
+            let mut slice = Slice::new(1, id);
             (slice.work.events, slice.work.elapsed_ns) = (5, 5 * event_ms * 1_000_000);
             slice.counters.set("server_short_lived_cpu_ns", Some(threads_ns));
             slice
         };
         let (turns, short, single) = (slice(400, 316_000), slice(13, 316_000), slice(400, 0));
-        let study = assay_model::Study::of("s".to_owned(), 0, &[id]);
+        let study = assay_model::Study::published("s".to_owned(), 0, &[id]);
         let normal = study.cells[0].clone();
         let realtime = PlannedCell { priority: Priority::Realtime, ..normal.clone() };
         assert!(share_turns(&realtime, &[&turns, &turns, &short]));

@@ -99,12 +99,12 @@ fn explained(
     };
     let systems = [known.base, one.system];
     let change = one.change.as_ref().filter(|change| agrees(change, one.verdict));
-    let commits = CommitTime::of(known.record, one.cell, systems);
+    let commits = CommitTime::for_cell(known.record, one.cell, systems);
     let commits = commits.filter(|commits| commits.is_most_of(one.verdict));
     // Plans do not make statements wait for the log or for locks.
     let is_of_plan = !work.is_empty() || !is_of_writing(one, change);
     let tried = settings_tried(known.record, one);
-    let plan = PlanChange::of(known.record, known.plans, one.cell, systems, one.verdict, tried);
+    let plan = PlanChange::find(known.record, known.plans, one.cell, systems, one.verdict, tried);
     let plan = plan.filter(|_| is_of_plan);
     let threads = pair.and_then(|(before, after)| {
         started_threads([&before, &after], one.verdict, known.settings, systems)

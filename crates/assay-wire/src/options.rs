@@ -89,7 +89,7 @@ pub struct RequestDelay(Option<Arc<dyn Fn() + Send + Sync>>);
 
 impl RequestDelay {
     /// Calls this function before each request.
-    pub fn of(wait: impl Fn() + Send + Sync + 'static) -> Self {
+    pub fn new(wait: impl Fn() + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(wait)))
     }
 

@@ -285,14 +285,14 @@ mod tests {
 
     #[test]
     fn the_order_of_rows_counts_where_it_was_asked_for() {
-        let of = |values: [&str; 2], is_ordered| {
+        let checksum = |values: [&str; 2], is_ordered| {
             let mut answer = RowsChecksum::default();
             values
                 .iter()
                 .for_each(|it| answer.add_row(std::iter::once(Some(it.as_bytes())), is_ordered));
             answer
         };
-        assert_eq!(of(["a", "b"], false), of(["b ", "a"], false));
-        assert_ne!(of(["a", "b"], true), of(["b", "a"], true));
+        assert_eq!(checksum(["a", "b"], false), checksum(["b ", "a"], false));
+        assert_ne!(checksum(["a", "b"], true), checksum(["b", "a"], true));
     }
 }

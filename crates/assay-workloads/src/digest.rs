@@ -135,12 +135,12 @@ mod tests {
     fn what_is_sent_is_what_was_sent() {
         let mut lines = String::new();
         for test in tests_of(TestSet::Set47) {
-            let of = |dialect| {
+            let digests = |dialect| {
                 [StatementMode::Prepared, StatementMode::Text]
                     .map(|mode| digest(dialect, test, mode))
             };
-            let [mysql, postgres] = Dialect::ALL.map(of);
-            assert_eq!(of(Dialect::MySql), mysql, "{test}");
+            let [mysql, postgres] = Dialect::ALL.map(digests);
+            assert_eq!(digests(Dialect::MySql), mysql, "{test}");
             lines += &format!("{test} {} {}\n", mysql.join(" "), postgres.join(" "));
         }
         insta::assert_snapshot!(lines);

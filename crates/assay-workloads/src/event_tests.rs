@@ -72,15 +72,15 @@ fn texts(dialect: Dialect, draw: CapturedDraw, client: u32, events: u64) -> Vec<
 
 #[test]
 fn events_take_lines_in_order_and_clients_in_turn() {
-    let of = |dialect, client| texts(dialect, CapturedDraw::InOrder, client, 2);
+    let client_texts = |dialect, client| texts(dialect, CapturedDraw::InOrder, client, 2);
     let lines = [
         "SELECT 1, 'a''' IN (1, 'x'), X'ff'",
         "SELECT 2, NULL IN (2), NULL",
         "SELECT 3.50, 'c' IN (NULL), NULL",
     ];
-    assert_eq!(of(Dialect::MySql, 0), [lines[0], lines[2]]);
-    assert_eq!(of(Dialect::MySql, 1), [lines[1], lines[0]]);
-    assert_eq!(of(Dialect::Postgres, 0)[0], "SELECT 1, 'a''' IN (1, 'x'), '\\xff'");
+    assert_eq!(client_texts(Dialect::MySql, 0), [lines[0], lines[2]]);
+    assert_eq!(client_texts(Dialect::MySql, 1), [lines[1], lines[0]]);
+    assert_eq!(client_texts(Dialect::Postgres, 0)[0], "SELECT 1, 'a''' IN (1, 'x'), '\\xff'");
 }
 
 #[test]

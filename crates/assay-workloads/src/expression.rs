@@ -87,8 +87,8 @@ fn call(
 }
 
 fn of_one(function: Function, a: ExpressionValue) -> ExpressionValue {
-    let real = |of: fn(f64) -> f64| {
-        a.real().map_or(ExpressionValue::Null, |a| ExpressionValue::Real(of(a)))
+    let real = |real_function: fn(f64) -> f64| {
+        a.real().map_or(ExpressionValue::Null, |a| ExpressionValue::Real(real_function(a)))
     };
     match (function, a) {
         (Function::BitNot, _) => whole(a.integer().map(|a| !a)),

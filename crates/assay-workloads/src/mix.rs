@@ -99,7 +99,7 @@ pub(crate) fn kinds(
                 Some(KindStep::Pipeline { mark: *mark, when: *when })
             }
             UserStep::Send { sql, times, keep, sending, when } => {
-                let sql = sql.of(dialect)?;
+                let sql = sql.for_dialect(dialect)?;
                 let bound = statement(dialect, kind, sql, mode);
                 // Only results in text form can be used in other statements, and a list is no parameter.
                 let is_text = !keep.is_empty()

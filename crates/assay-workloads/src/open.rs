@@ -520,17 +520,17 @@ mod tests {
 
     #[test]
     fn equal_rows_get_a_random_order() {
-        let of = |sql: &str| -> Vec<String> {
+        let shuffled_forms = |sql: &str| -> Vec<String> {
             let ShuffledForms { whole, single } = shuffled(sql, Dialect::MySql);
             let forms = whole.into_iter().chain(single);
             forms.map(|it| it.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
         };
         assert_eq!(
-            of("SELECT a FROM t ORDER BY b DESC LIMIT 3, 10;"),
+            shuffled_forms("SELECT a FROM t ORDER BY b DESC LIMIT 3, 10;"),
             ["SELECT a FROM t ORDER BY b DESC , RAND() LIMIT 3, 10"]
         );
         assert_eq!(
-            of("SELECT a FROM t ORDER BY b -- page\n FOR UPDATE"),
+            shuffled_forms("SELECT a FROM t ORDER BY b -- page\n FOR UPDATE"),
             ["SELECT a FROM t ORDER BY b -- page , RAND() FOR UPDATE"]
         );
         assert!(
@@ -538,7 +538,7 @@ mod tests {
                 .contains("\n, random()")
         );
         assert_eq!(
-            of("SELECT a, (SELECT c FROM u ORDER BY d LIMIT 1) FROM t ORDER BY b"),
+            shuffled_forms("SELECT a, (SELECT c FROM u ORDER BY d LIMIT 1) FROM t ORDER BY b"),
             [
                 "SELECT a, (SELECT c FROM u ORDER BY d , RAND() LIMIT 1) FROM t ORDER BY b , RAND()",
                 "SELECT a, (SELECT c FROM u ORDER BY d , RAND() LIMIT 1) FROM t ORDER BY b",
@@ -546,29 +546,29 @@ mod tests {
             ]
         );
         // Ties have one rank, and one running sum, in whatever order they come.
-        assert!(of("SELECT RANK() OVER (ORDER BY a) FROM t").is_empty());
+        assert!(shuffled_forms("SELECT RANK() OVER (ORDER BY a) FROM t").is_empty());
         assert_eq!(
-            of("SELECT SUM(a) OVER (ORDER BY b ROWS UNBOUNDED PRECEDING) FROM t"),
+            shuffled_forms("SELECT SUM(a) OVER (ORDER BY b ROWS UNBOUNDED PRECEDING) FROM t"),
             ["SELECT SUM(a) OVER (ORDER BY b , RAND() ROWS UNBOUNDED PRECEDING) FROM t"]
         );
         assert_eq!(
-            of("SELECT DISTINCT t.a, b FROM t ORDER BY t.a LIMIT 2"),
+            shuffled_forms("SELECT DISTINCT t.a, b FROM t ORDER BY t.a LIMIT 2"),
             [
                 "SELECT * FROM ( SELECT DISTINCT t.a, b FROM t ) AS assay_rows ORDER BY a , RAND() LIMIT 2"
             ]
         );
         assert_eq!(
-            of("SELECT a FROM t UNION SELECT a FROM u ORDER BY 1"),
+            shuffled_forms("SELECT a FROM t UNION SELECT a FROM u ORDER BY 1"),
             [
                 "SELECT * FROM ( SELECT a FROM t UNION SELECT a FROM u ) AS assay_rows ORDER BY 1 , RAND()"
             ]
         );
-        assert!(of("SELECT a FROM t").is_empty());
+        assert!(shuffled_forms("SELECT a FROM t").is_empty());
     }
 
     #[test]
     fn limits_are_taken_away() {
-        let of = |sql: &str| {
+        let unlimited = |sql: &str| {
             let text = without_limits(sql, Dialect::MySql)?;
             Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
         };
@@ -586,7 +586,7 @@ mod tests {
             ("SELECT offset FROM t", None),
             ("SELECT 'LIMIT 3' FROM t", None),
         ] {
-            assert_eq!(of(sql).as_deref(), expected, "{sql}");
+            assert_eq!(unlimited(sql).as_deref(), expected, "{sql}");
         }
     }
 
@@ -627,13 +627,13 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_up_to_their_digits() {
-        let of =
+        let rounded_text =
             |text: &str, is_short| String::from_utf8(rounded(text.as_bytes(), is_short)).unwrap();
-        assert_eq!(of("0.30000000000000004", false), of("0.3", false));
-        assert_ne!(of("0.3000000001", false), of("0.3", false));
-        assert_eq!(of("1e3", false), of("1000", false));
-        assert_eq!(of("3.14159274", true), of("3.14159", true));
-        assert_eq!(of("-0", false), of("0", false));
-        assert_eq!(of("NaN?", false), "NaN?");
+        assert_eq!(rounded_text("0.30000000000000004", false), rounded_text("0.3", false));
+        assert_ne!(rounded_text("0.3000000001", false), rounded_text("0.3", false));
+        assert_eq!(rounded_text("1e3", false), rounded_text("1000", false));
+        assert_eq!(rounded_text("3.14159274", true), rounded_text("3.14159", true));
+        assert_eq!(rounded_text("-0", false), rounded_text("0", false));
+        assert_eq!(rounded_text("NaN?", false), "NaN?");
     }
 }

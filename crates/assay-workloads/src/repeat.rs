@@ -242,7 +242,7 @@ fn name_of(item: &str, syntax: Dialect) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(statements: &[&str]) -> Option<usize> {
+    fn first_unrepeatable(statements: &[&str]) -> Option<usize> {
         let found = Dialect::ALL
             .map(|syntax| unrepeatable(statements.iter().copied(), syntax).map(|it| it.0));
         assert_eq!(found[0], found[1], "{statements:?}");
@@ -251,12 +251,15 @@ mod tests {
 
     #[test]
     fn what_only_the_first_event_can_do_is_found() {
-        assert_eq!(of(&["CREATE TABLE notes (id int PRIMARY KEY)"]), Some(0));
-        assert_eq!(of(&["SELECT 1", "create unique index i on t (a)"]), Some(1));
-        assert_eq!(of(&["DROP TABLE t"]), Some(0));
-        assert_eq!(of(&["ALTER TABLE t ADD COLUMN c int"]), Some(0));
-        assert_eq!(of(&["CREATE TABLE IF NOT EXISTS t (a int)"]), Some(0));
-        assert_eq!(of(&["CREATE TEMP TABLE a AS SELECT 1", "DROP TABLE b"]), Some(0));
+        assert_eq!(first_unrepeatable(&["CREATE TABLE notes (id int PRIMARY KEY)"]), Some(0));
+        assert_eq!(first_unrepeatable(&["SELECT 1", "create unique index i on t (a)"]), Some(1));
+        assert_eq!(first_unrepeatable(&["DROP TABLE t"]), Some(0));
+        assert_eq!(first_unrepeatable(&["ALTER TABLE t ADD COLUMN c int"]), Some(0));
+        assert_eq!(first_unrepeatable(&["CREATE TABLE IF NOT EXISTS t (a int)"]), Some(0));
+        assert_eq!(
+            first_unrepeatable(&["CREATE TEMP TABLE a AS SELECT 1", "DROP TABLE b"]),
+            Some(0)
+        );
         for statements in [
             &["CREATE TEMPORARY TABLE t (a int)", "INSERT INTO t VALUES (1)", "DROP TABLE t"][..],
             &["DROP TABLE IF EXISTS t", "CREATE TABLE t (a int)"],
@@ -267,7 +270,7 @@ mod tests {
             &["SELECT 'CREATE TABLE t'"],
             &["BEGIN", "COMMIT"],
         ] {
-            assert_eq!(of(statements), None, "{statements:?}");
+            assert_eq!(first_unrepeatable(statements), None, "{statements:?}");
         }
         let rolled_back = ["BEGIN", "CREATE TABLE t (a int)", "ROLLBACK"];
         assert_eq!(unrepeatable(rolled_back, Dialect::Postgres), None);
@@ -277,18 +280,21 @@ mod tests {
     #[test]
     fn columns_have_the_names_that_postgres_gives_them() {
         let names = |text| column_names(text, Dialect::Postgres);
-        let some = |names: &[&str]| Some(names.iter().map(|it| (*it).to_owned()).collect());
-        assert_eq!(names("SELECT bid FROM t WHERE aid = :a"), some(&["bid"]));
+        let known_names = |names: &[&str]| Some(names.iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(names("SELECT bid FROM t WHERE aid = :a"), known_names(&["bid"]));
         assert_eq!(
             names("SELECT t.Bid, sum(a + b) AS total, count(*) FROM t"),
-            some(&["bid", "total", "count"])
+            known_names(&["bid", "total", "count"])
         );
         assert_eq!(
             names("SELECT 1, a + 1, \"X y\", (SELECT 2) z"),
-            some(&["?column?", "?column?", "X y", "z"])
+            known_names(&["?column?", "?column?", "X y", "z"])
         );
-        assert_eq!(names("WITH a AS (SELECT 1 AS x) SELECT DISTINCT x FROM a"), some(&["x"]));
-        assert_eq!(names("INSERT INTO t VALUES (1) RETURNING id, v"), some(&["id", "v"]));
+        assert_eq!(
+            names("WITH a AS (SELECT 1 AS x) SELECT DISTINCT x FROM a"),
+            known_names(&["x"])
+        );
+        assert_eq!(names("INSERT INTO t VALUES (1) RETURNING id, v"), known_names(&["id", "v"]));
         assert_eq!(names("SELECT * FROM t"), None);
         assert_eq!(names("UPDATE t SET a = 1"), None);
     }

@@ -142,10 +142,10 @@ pub fn without_kinds(test: Test, names: &[String]) -> Option<Test> {
         }
     }
     let mut kinds = definition.roles.iter().flat_map(|role| &role.script.mix);
-    kinds.any(|kind| kind.weight > 0.0).then(|| Test::of(definition.clone()))
+    kinds.any(|kind| kind.weight > 0.0).then(|| Test::intern(definition.clone()))
 }
 
 pub fn define(definition: Definition) -> Test {
     let digest = digest(&definition);
-    Test::of(Definition { digest, ..definition })
+    Test::intern(Definition { digest, ..definition })
 }

@@ -54,7 +54,7 @@ pub fn outline_of(test: &Definition, dialect: Dialect) -> Vec<String> {
 fn user_step(step: &UserStep, dialect: Dialect) -> String {
     match step {
         UserStep::Send { sql, .. } => {
-            let sql = sql.of(dialect).or(sql.mysql.as_ref()).or(sql.postgres.as_ref());
+            let sql = sql.for_dialect(dialect).or(sql.mysql.as_ref()).or(sql.postgres.as_ref());
             let text = sql.map(|sql| sql.with_marks(|_| "?".to_owned())).unwrap_or_default();
             text.split_whitespace().collect::<Vec<_>>().join(" ")
         }

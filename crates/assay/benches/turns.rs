@@ -107,8 +107,8 @@ fn threads(server: &TestServer) -> usize {
 }
 
 fn tell(system: &str, test: &str, threads: usize, costs: &[Costs]) {
-    let median = |of: &dyn Fn(&Costs) -> Option<Duration>| {
-        let mut all: Vec<Duration> = costs.iter().filter_map(of).collect();
+    let median = |cost: &dyn Fn(&Costs) -> Option<Duration>| {
+        let mut all: Vec<Duration> = costs.iter().filter_map(cost).collect();
         all.sort();
         all.get(all.len() / 2).map_or(0.0, |it| it.as_secs_f64() * 1e6)
     };

@@ -34,10 +34,10 @@ fn rows(line: &Value) -> Vec<Vec<String>> {
 
 fn row(planted: &str, expected: &[&str], cell: &Value) -> Vec<String> {
     let change = &cell["change_us"];
-    let of = |terms: &[&str]| -> f64 {
+    let total = |terms: &[&str]| -> f64 {
         terms.iter().filter_map(|term| change[*term][0].as_f64()).fold(0.0, |sum, it| sum + it)
     };
-    let whole = of(&["time"]);
+    let whole = total(&["time"]);
     let between = |interval: &Value, digits: usize| {
         let part = |at: usize| interval[at].as_f64();
         match (part(0), part(1), part(2)) {
@@ -55,8 +55,8 @@ fn row(planted: &str, expected: &[&str], cell: &Value) -> Vec<String> {
     ];
     // A value that rounds to zero has no sign.
     let signed = |us: f64| format!("{:+.1}", (10.0 * us).round() / 10.0 + 0.0).replace('-', "−");
-    row.extend(TERMS.iter().map(|(_, terms)| signed(of(terms))));
-    row.push(percent(of(expected) / whole));
+    row.extend(TERMS.iter().map(|(_, terms)| signed(total(terms))));
+    row.push(percent(total(expected) / whole));
     row.push(text(cell, "cause").to_owned());
     row
 }

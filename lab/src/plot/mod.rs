@@ -41,7 +41,7 @@ struct Plot {
 pub(super) fn run(root: &Path) -> Result<()> {
     let simulated = Lines::open(&root.join(super::sim::RESULTS))?;
     let fingerprint = super::sim::fingerprint()?;
-    let (simulated, stale) = sim::Case::of(simulated.values(), &fingerprint);
+    let (simulated, stale) = sim::Case::from_lines(simulated.values(), &fingerprint);
     if stale > 0 {
         println!("left out {stale} lines that other statistics or another simulation gave");
     }

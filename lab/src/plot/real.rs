@@ -147,9 +147,9 @@ fn aa_plot(lines: &[Value]) -> String {
             .filter_map(|cell| half_width(interval(cell, "rqps")?))
             .map(|half| 100.0 * half)
             .collect();
-        let of = |share| stats::quantile(&halves, share);
-        let (Some(noise), Some(value)) = (line["noise"].as_f64(), of(0.5)) else { continue };
-        let (low, high) = (of(0.1).unwrap_or(value), of(0.9).unwrap_or(value));
+        let quantile = |share| stats::quantile(&halves, share);
+        let (Some(noise), Some(value)) = (line["noise"].as_f64(), quantile(0.5)) else { continue };
+        let (low, high) = (quantile(0.1).unwrap_or(value), quantile(0.9).unwrap_or(value));
         series.entry(name(line)).or_default().push(Point { at: 100.0 * noise, value, low, high });
     }
     let series: Vec<Series> = series
@@ -335,11 +335,11 @@ fn manual_plot(lines: &[Value]) -> String {
     }
     let names: Vec<String> = found.iter().map(|it| it.0.clone()).collect();
     let points = |half: fn(&(String, f64, f64)) -> f64| -> Vec<Point> {
-        let of = |(row, it): (usize, &(String, f64, f64))| {
+        let point = |(row, it): (usize, &(String, f64, f64))| {
             let half = 100.0 * half(it);
             Point { at: row as f64, value: 0.0, low: -half, high: half }
         };
-        found.iter().enumerate().map(of).collect()
+        found.iter().enumerate().map(point).collect()
     };
     let series = [("by hand", points(|it| it.1)), ("assay", points(|it| it.2))]
         .map(|(name, points)| Series { name: name.to_owned(), points });
@@ -537,15 +537,15 @@ mod tests {
 
     #[test]
     fn short_turns_are_compared_with_long_ones() {
-        let of = |key: &str, test: &str, error: f64| {
+        let line = |key: &str, test: &str, error: f64| {
             let cells = [json!({"test": test, "of_second": error})];
             json!({"kind": "equal", "key": key, "cells": cells})
         };
         let lines = [
-            of("chosen 1", "scan", 0.003),
-            of("50 ms 1", "scan", 0.01),
-            of("chosen 1", "insert", 0.01),
-            of("50 ms 1", "insert", 0.02),
+            line("chosen 1", "scan", 0.003),
+            line("50 ms 1", "scan", 0.01),
+            line("chosen 1", "insert", 0.01),
+            line("50 ms 1", "insert", 0.02),
         ];
         let table = equal(&lines);
         assert!(table.contains("| scan | 0.30% | 1.00% | 0.30 |"), "{table}");

@@ -23,7 +23,7 @@ const QUANTITIES: [(&str, &str); 2] = [("qps", "QPS"), ("cpu", "CPU per operatio
 
 impl Case {
     /// The cases, by name, of the lines with this fingerprint, and the number of other lines.
-    pub(super) fn of(lines: &[Value], fingerprint: &str) -> (Vec<Self>, usize) {
+    pub(super) fn from_lines(lines: &[Value], fingerprint: &str) -> (Vec<Self>, usize) {
         let mut cases: Vec<Self> = Vec::new();
         let is_latest = |line: &&Value| text(line, "fingerprint") == fingerprint;
         let stale = lines.iter().filter(|line| !is_latest(line)).count();
@@ -69,8 +69,8 @@ impl Case {
     }
 
     fn covered(&self, quantity: &str, kinds: &[&str]) -> Option<Interval> {
-        let of = self.count(quantity, kinds, "intervals");
-        stats::share(self.count(quantity, kinds, "covered"), of)
+        let intervals = self.count(quantity, kinds, "intervals");
+        stats::share(self.count(quantity, kinds, "covered"), intervals)
     }
 
     fn of_study(&self, path: &str) -> f64 {
@@ -112,10 +112,11 @@ fn early(cases: &[Case]) -> String {
         a.partial_cmp(&b).unwrap_or(std::cmp::Ordering::Equal).then(one.1.cmp(&other.1))
     });
     let row = |(_, _, case): &(f64, u32, &Case)| {
-        let of = |change: &str, name: &str| case.sum(&format!("changes/{change}/{name}"));
-        let called =
-            |change: &str, name: &str| format!("{} of {}", of(change, name), of(change, "reached"));
-        let reached: f64 = EARLY.iter().map(|change| of(change, "reached")).sum();
+        let count = |change: &str, name: &str| case.sum(&format!("changes/{change}/{name}"));
+        let called = |change: &str, name: &str| {
+            format!("{} of {}", count(change, name), count(change, "reached"))
+        };
+        let reached: f64 = EARLY.iter().map(|change| count(change, "reached")).sum();
         let covered = stats::share(case.sum("covered"), case.sum("intervals"));
         vec![
             format!("`{}`", case.name),
@@ -451,12 +452,12 @@ mod tests {
     #[test]
     fn early_cases_are_shown_by_budget_and_systems_with_those_that_were_reached() {
         let line = |case: &str| {
-            let of = json!({"studies": 10, "reached": 9, "first": 8, "second": 7});
+            let early = json!({"studies": 10, "reached": 9, "first": 8, "second": 7});
             json!({"case": case, "studies": 50, "blocks": 150, "false_share": 0.5, "intervals": 400, "covered": 380,
-                "changes": {"10": of, "30": of, "x2": of, "x100": of, "x2000": of}})
+                "changes": {"10": early, "30": early, "x2": early, "x100": early, "x2000": early}})
         };
         let names = ["early/10m/2", "early/1m/12", "early/30s/2/taken", "early/1m/2"];
-        let (cases, _) = Case::of(&names.map(line), FINGERPRINT);
+        let (cases, _) = Case::from_lines(&names.map(line), FINGERPRINT);
         let table = early(&cases);
         let shown: Vec<&str> =
             table.lines().skip(2).filter_map(|it| it.split('`').nth(1)).collect();
@@ -479,7 +480,7 @@ mod tests {
             line("x/null/10m", 50, 0),
             line("virtual/one-3/5m", 50, 1),
         ];
-        let (cases, stale) = Case::of(&lines, FINGERPRINT);
+        let (cases, stale) = Case::from_lines(&lines, FINGERPRINT);
         assert_eq!((cases.len(), stale), (2, 1));
         let first = &cases[0];
         assert_eq!(first.name, "virtual/one-3/5m");
@@ -493,7 +494,7 @@ mod tests {
         let names =
             ["virtual/null/5m", "virtual/null/10m", "virtual/one-3/5m", "virtual/one-2/10m/t1"];
         let lines: Vec<Value> = names.iter().map(|name| line(name, 50, 1)).collect();
-        let (cases, _) = Case::of(&lines, FINGERPRINT);
+        let (cases, _) = Case::from_lines(&lines, FINGERPRINT);
         let table = |name| tables(&cases).into_iter().find(|it| it.name == name).unwrap().text;
         assert_eq!(table("sim-errors").lines().count(), 2 + 3);
         assert_eq!(table("sim-power").lines().count(), 2 + 4);

@@ -18,14 +18,14 @@ const T: [f64; 20] = [
 ];
 
 /// A share of `count` among `of` (Wilson 1927); `None` if `of` is 0.
-pub(super) fn share(count: f64, of: f64) -> Option<Interval> {
-    if of <= 0.0 {
+pub(super) fn share(count: f64, total: f64) -> Option<Interval> {
+    if total <= 0.0 {
         return None;
     }
-    let value = count / of;
-    let middle = (value + Z * Z / (2.0 * of)) / (1.0 + Z * Z / of);
-    let half =
-        Z / (1.0 + Z * Z / of) * (value * (1.0 - value) / of + Z * Z / (4.0 * of * of)).sqrt();
+    let value = count / total;
+    let middle = (value + Z * Z / (2.0 * total)) / (1.0 + Z * Z / total);
+    let half = Z / (1.0 + Z * Z / total)
+        * (value * (1.0 - value) / total + Z * Z / (4.0 * total * total)).sqrt();
     Some(Interval { value, low: (middle - half).max(0.0), high: (middle + half).min(1.0) })
 }
 

@@ -95,7 +95,7 @@ pub(crate) const SHORT_TURNS: &str = "chosen";
 const TIMES: u64 = 2;
 
 /// `None` if the kind is unknown.
-pub(super) fn of(kind: &str, is_short: bool) -> Option<Vec<Design>> {
+pub(super) fn for_kind(kind: &str, is_short: bool) -> Option<Vec<Design>> {
     Some(match kind {
         "aa" => aa(is_short),
         "known" => known(is_short),
@@ -387,13 +387,13 @@ mod tests {
     fn every_kind_has_studies_with_names_of_their_own() {
         for kind in ["aa", "known", "manual", "turns", "equal", "long", "hour", "causes"] {
             for is_short in [false, true] {
-                let designs = of(kind, is_short).unwrap();
+                let designs = for_kind(kind, is_short).unwrap();
                 let keys: BTreeSet<&str> = designs.iter().map(|it| it.key.as_str()).collect();
                 assert_eq!(keys.len(), designs.len(), "{kind}");
                 assert!(!designs.is_empty());
             }
         }
-        assert_eq!(of("else", false), None);
+        assert_eq!(for_kind("else", false), None);
     }
 
     #[test]

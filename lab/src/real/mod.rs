@@ -35,7 +35,7 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     let is_short = words.iter().any(|word| word == "--short");
     let kind = words.first().map_or("", String::as_str);
     expect_only(words.get(1..).unwrap_or_default(), &["--program"], &["--short"])?;
-    let Some(designs) = designs::of(kind, is_short) else {
+    let Some(designs) = designs::for_kind(kind, is_short) else {
         bail!("`{kind}` is none of aa, known, manual, turns, equal, long, hour and causes");
     };
     let program = option(words, "--program")?.map(PathBuf::from);

@@ -76,8 +76,8 @@ impl Case {
     pub fn changes(&self, seed: u64) -> Vec<f64> {
         let change = if seed.is_multiple_of(2) { self.change } else { -self.change };
         let place = |cell: usize| (5 * cell + seed as usize / 2) % TESTS;
-        let of = |cell| if place(cell) < self.changed { change.ln_1p() } else { 0.0 };
-        (0..TESTS).map(of).collect()
+        let change_of_cell = |cell| if place(cell) < self.changed { change.ln_1p() } else { 0.0 };
+        (0..TESTS).map(change_of_cell).collect()
     }
 
     /// Logarithm of the true relative rate of a cell with this change.

@@ -58,7 +58,7 @@ pub struct EarlyTally {
 #[must_use]
 pub fn early_cases() -> Vec<EarlyCase> {
     let budgets = [("30s", 30.0), ("1m", 60.0), ("2m", 120.0), ("5m", 300.0), ("10m", 600.0)];
-    let of = |(word, budget_s): (&str, f64), systems: usize, (suffix, model)| {
+    let case = |(word, budget_s): (&str, f64), systems: usize, (suffix, model)| {
         let words: Vec<String> = (0..systems).map(|it| format!("mariadb@10.{it}")).collect();
         let request = Request {
             budget_s: Some(budget_s),
@@ -70,12 +70,12 @@ pub fn early_cases() -> Vec<EarlyCase> {
     };
     // A neighbour is busy now and then.
     let bursts = ("", SpeedModel { neighbour_every_s: 20.0, ..SpeedModel::VIRTUAL });
-    let all = |budget| [2, 4, 12].map(|systems| of(budget, systems, bursts));
+    let all = |budget| [2, 4, 12].map(|systems| case(budget, systems, bursts));
     let mut cases: Vec<EarlyCase> = budgets.into_iter().flat_map(all).collect();
     // It is busy in phases of two seconds, 70% of the time, on a machine that is itself noisy.
     let taken = ("/taken", SpeedModel { neighbour_every_s: 0.86, ..SpeedModel::NOISY });
     let few =
-        budgets.into_iter().take(3).flat_map(|it| [2, 4].map(|systems| of(it, systems, taken)));
+        budgets.into_iter().take(3).flat_map(|it| [2, 4].map(|systems| case(it, systems, taken)));
     cases.extend(few);
     cases
 }
@@ -88,8 +88,8 @@ impl EarlyCase {
         let reads: Vec<usize> = self.cells_of(Class::Read);
         let all: Vec<usize> = (0..self.record.study.cells.len()).collect();
         // A write that is slower by a hundred times would take longer than the budget.
-        let of = if factor > 10.0 { &reads } else { &all };
-        let cell = of[(turn / 2) as usize % of.len()];
+        let cells = if factor > 10.0 { &reads } else { &all };
+        let cell = cells[(turn / 2) as usize % cells.len()];
         let log = factor.ln();
         (word, cell, if turn.is_multiple_of(2) { -log } else { log })
     }
@@ -164,14 +164,14 @@ fn is_over(ended: &SimulatedEnd) -> bool {
 impl EarlyTally {
     #[must_use]
     pub fn json(&self, case: &str, first: u64, fingerprint: u64) -> Value {
-        let of = |it: &CallTally| {
+        let call_json = |it: &CallTally| {
             json!({
                 "studies": it.studies, "reached": it.reached, "first": it.after[0], "second": it.after[1],
                 "end": it.after[2], "wrong": it.wrong,
             })
         };
         let changes: serde_json::Map<String, Value> =
-            self.changes.iter().map(|(word, it)| ((*word).to_owned(), of(it))).collect();
+            self.changes.iter().map(|(word, it)| ((*word).to_owned(), call_json(it))).collect();
         json!({
             "case": case,
             "first": first,

@@ -279,11 +279,11 @@ mod tests {
         study.decided(Kind::Null, 300.0);
         let mut tally = Tally::default();
         tally.add_study(study, 600.0);
-        let of = |kind| tally.qps.kinds[&kind];
-        let null = of(Kind::Null);
+        let counts = |kind| tally.qps.kinds[&kind];
+        let null = counts(Kind::Null);
         assert_eq!((null.cells, null.same, null.wrong, null.covered), (2, 1, 1, 1));
-        assert_eq!((of(Kind::Changed).right, of(Kind::Changed).wrong), (1, 1));
-        assert_eq!((of(Kind::Stalled).wrong_same, of(Kind::Stalled).intervals), (1, 0));
+        assert_eq!((counts(Kind::Changed).right, counts(Kind::Changed).wrong), (1, 1));
+        assert_eq!((counts(Kind::Stalled).wrong_same, counts(Kind::Stalled).intervals), (1, 0));
         assert!((tally.qps.false_share - 2.0 / 3.0).abs() < 1e-12);
         assert!((tally.qps.half_median - 0.0257).abs() < 0.001, "{}", tally.qps.half_median);
         assert!((tally.qps.half_widest - 0.0381).abs() < 0.001, "{}", tally.qps.half_widest);

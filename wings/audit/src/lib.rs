@@ -65,7 +65,7 @@ impl Arguments for Audit {
         let machine = machine_facts(&env.cache_dir)?;
         let request = self.config.in_request(self.own.in_request(Request {
             source: self.from.source.clone(),
-            terms: self.terms.of(Preset::default()),
+            terms: self.terms.or_usual(Preset::default()),
             ..Request::of_systems(&self.systems)
         }));
         let request = config_file::ready(request, machine, quiet)?;
@@ -187,7 +187,7 @@ fn load(
     data: DataSet,
 ) -> Result<(TableContent, Warm)> {
     server.create_database()?;
-    let tables = StudyTables::of(study, &system.spec, data);
+    let tables = StudyTables::new(study, &system.spec, data);
     let options = server.connect_options();
     let report = tables.fill(&options, true, &mut |_| {})?;
     // Only statistics are needed, so this does not wait for pages to be written.

@@ -126,7 +126,7 @@ fn statements(test: Test, work: &ClientWork, times: &[StatementWork]) -> Vec<Sta
     let timed = work.places().into_iter().zip(times).filter_map(|((kind, step), time)| {
         let kind = kinds().nth(kind as usize)?;
         let UserStep::Send { sql, .. } = kind.steps.get(step as usize)? else { return None };
-        let text = sql.of(work.dialect)?.with_marks(|_| "?".to_owned());
+        let text = sql.for_dialect(work.dialect)?.with_marks(|_| "?".to_owned());
         Some(StatementTime {
             transaction: kind.name.clone(),
             statement: text.split_whitespace().collect::<Vec<_>>().join(" "),

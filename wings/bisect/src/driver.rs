@@ -202,7 +202,7 @@ impl SearchDriver<'_, '_> {
     fn plan(&self, action: BisectAction) -> Result<StudyPlan> {
         let range = self.search.range();
         let versions = [action.base, action.candidate].map(|at| &range.versions[at]);
-        let systems = versions.map(|version| SystemRequest::of(&version.words)).to_vec();
+        let systems = versions.map(|version| SystemRequest::parse(&version.words)).to_vec();
         let request = Request { systems, ..self.search.request.clone() };
         let cache_dir = &self.env.cache_dir;
         let suite = workload::suite(&request)?;

@@ -38,7 +38,7 @@ pub(super) fn bisection(
     let built = search.ranges.iter().map(built).sum();
     let mut commands = Vec::new();
     if let Some(step) = ranges[last].largest() {
-        let system = |at: usize| SystemRequest::of(&ranges[last].versions[at].version.words);
+        let system = |at: usize| SystemRequest::parse(&ranges[last].versions[at].version.words);
         let systems = [step.after, step.at].map(system).to_vec();
         let study = assay_plan::write_study(&Request { systems, ..search.request.clone() });
         let command = study.lines().next().and_then(|line| line.strip_prefix("# "));
@@ -100,8 +100,8 @@ fn range(range: &ComparedRange, terms: SearchTerms, is_interrupted: bool) -> Sea
         probability: it.probability,
         ratio: direct(it).unwrap_or(it.ratio),
     };
-    let steps = |of: fn(&BisectAnswer) -> &Vec<BisectStep>| {
-        answer.iter().flat_map(|it| of(it).iter().map(step)).collect()
+    let steps = |list: fn(&BisectAnswer) -> &Vec<BisectStep>| {
+        answer.iter().flat_map(|it| list(it).iter().map(step)).collect()
     };
     let versions = range.versions.iter().enumerate().map(|(at, version)| {
         let own = || comparisons(at);

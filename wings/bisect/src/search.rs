@@ -510,7 +510,7 @@ pub fn is_alike(one: &Request, other: &Request) -> bool {
 
 fn bare(request: &Request) -> Option<Request> {
     // A request needs systems to be written.
-    let systems = ["mariadb@1", "mariadb@2"].map(SystemRequest::of).to_vec();
+    let systems = ["mariadb@1", "mariadb@2"].map(SystemRequest::parse).to_vec();
     let config_options = without_places(&request.config_options);
     let request =
         Request { systems, source: None, offline: false, config_options, ..request.clone() };

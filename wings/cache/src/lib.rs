@@ -238,9 +238,9 @@ mod tests {
     fn unrelated_programs_below_the_cache_are_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().canonicalize().unwrap();
-        let of = |program: Option<&Path>| used(&[], &cache, program);
-        assert_eq!(of(Some(Path::new("/usr/sbin/mysqld"))), CacheUse::Nothing);
-        assert_eq!(of(Some(&cache.join("x/mysqld"))), CacheUse::Unknown);
-        assert_eq!(of(None), CacheUse::Unknown);
+        let cache_use = |program: Option<&Path>| used(&[], &cache, program);
+        assert_eq!(cache_use(Some(Path::new("/usr/sbin/mysqld"))), CacheUse::Nothing);
+        assert_eq!(cache_use(Some(&cache.join("x/mysqld"))), CacheUse::Unknown);
+        assert_eq!(cache_use(None), CacheUse::Unknown);
     }
 }

@@ -138,8 +138,8 @@ fn table(list: &[CheckedClaim]) -> Table {
     let columns = ["result", "claim", "claimed", "found"].map(Column::words);
     let rows = list.iter().map(|claim| {
         let status = claim.status();
-        let joined = |of: &dyn Fn(&CheckedPart) -> String| {
-            claim.parts.iter().map(of).collect::<Vec<_>>().join("; ")
+        let joined = |show: &dyn Fn(&CheckedPart) -> String| {
+            claim.parts.iter().map(show).collect::<Vec<_>>().join("; ")
         };
         Row::new([
             format!("{} {}", symbol(status), status.words()),
@@ -245,9 +245,9 @@ fn extent(statement: &Statement, figures: &[(ClaimFigure, ClaimStatus)]) -> Opti
 
 fn common(
     figures: &[(ClaimFigure, ClaimStatus)],
-    of: impl Fn(&ClaimFigure) -> String,
+    show: impl Fn(&ClaimFigure) -> String,
 ) -> Option<String> {
-    let all: BTreeSet<String> = figures.iter().map(|(it, _)| of(it)).collect();
+    let all: BTreeSet<String> = figures.iter().map(|(it, _)| show(it)).collect();
     (all.len() == 1).then(|| all.into_iter().next()).flatten()
 }
 

@@ -67,7 +67,7 @@ impl<'a> Counter<'a> {
             }
             // 0 until the thread that serves the client is known.
             let served = Arc::new(AtomicI32::new(0));
-            let pace = RequestDelay::of({
+            let pace = RequestDelay::new({
                 let served = Arc::clone(&served);
                 move || match served.load(Ordering::Relaxed) {
                     0 => {}
@@ -137,7 +137,7 @@ impl OpenedCounter<'_> {
         self.costs.add([&taken.costs]);
         let events = work.events;
         // The operations of a study's slices, so that all figures are per operation of the same kind.
-        let ops = Slice { work, ..Slice::of(0, self.cell) }.ops();
+        let ops = Slice { work, ..Slice::new(0, self.cell) }.ops();
         let (serving, kernel) = (taken.serving, taken.kernel);
         Ok(CountBatch { events, ops, serving, background: Some(taken.background), kernel })
     }

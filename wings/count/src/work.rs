@@ -88,7 +88,7 @@ impl CountWork<'_, '_, '_> {
             let mut phases: BTreeMap<Phase, Vec<CellToCount>> = BTreeMap::new();
             for cell in self.cells_to_count()? {
                 if !failed.contains(&cell.id) {
-                    phases.entry(Phase::of(cell.id)).or_default().push(cell);
+                    phases.entry(Phase::new(cell.id)).or_default().push(cell);
                 }
             }
             let all = || phases.values().flatten();
@@ -313,10 +313,10 @@ impl CountWork<'_, '_, '_> {
         progress.update("starting the servers whose instructions are counted");
         let all = (0..COUNTED_INSTANCES).flat_map(|_| participants.iter().enumerate());
         let all = all.map(|(system, participant)| {
-            let template = templates.of(system, phase.data);
+            let template = templates.get(system, phase.data);
             move || -> Result<ServerInstance> {
                 let server = start_counted(participant, template?, phase, valgrind, site)?;
-                let tables = StudyTables::of(study, &participant.system.spec, phase.data);
+                let tables = StudyTables::new(study, &participant.system.spec, phase.data);
                 tables.warm(&patient(&server), true)?;
                 Ok(server)
             }
@@ -367,6 +367,6 @@ impl CountWork<'_, '_, '_> {
 }
 
 fn find(known: &[(usize, CellId, Count)], system: usize, cell: CellId) -> Option<&Count> {
-    let found = known.iter().find(|(of, id, _)| (*of, *id) == (system, cell));
+    let found = known.iter().find(|(index, id, _)| (*index, *id) == (system, cell));
     found.map(|(_, _, count)| count)
 }

@@ -126,9 +126,9 @@ fn document(diagnosis: Diagnosis<'_>) -> DoctorDocument<'_> {
 
 /// Whether the machine can measure, and how small a change it could show.
 fn answer(facts: &[Fact], prospects: &[Prospect]) -> Vec<String> {
-    let of = |harm| facts.iter().filter(move |fact| fact.harm == harm);
-    let names: Vec<&str> = of(Harm::Spoils).map(|fact| fact.fact).collect();
-    let changes = of(Harm::Change).count();
+    let with_harm = |harm| facts.iter().filter(move |fact| fact.harm == harm);
+    let names: Vec<&str> = with_harm(Harm::Spoils).map(|fact| fact.fact).collect();
+    let changes = with_harm(Harm::Change).count();
     let fitness = match (names.is_empty(), changes) {
         (false, _) => {
             format!("This machine is not fit to measure at the moment: {}.", names.join(", "))

@@ -160,7 +160,7 @@ impl PrivatePlaces {
         };
         let configs = request.systems.iter().filter_map(|system| system.config.as_ref());
         configs.for_each(|file| places.path(file));
-        let named = request.workload.iter().map(|it| NamedFile::of(it));
+        let named = request.workload.iter().map(|it| NamedFile::parse(it));
         named.filter(|it| !it.is_of_pgbench()).for_each(|it| places.path(it.path));
         let scripts = record.study.cells.iter().filter_map(|cell| cell.id.test.lua());
         scripts.flat_map(|script| &script.files).for_each(|file| places.path(&file.path));

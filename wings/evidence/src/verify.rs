@@ -116,7 +116,7 @@ pub(super) fn of_pack(pack: &Pack, published: Option<&str>) -> Verification {
     }
     for name in pack.altered() {
         let listed = pack.manifest.members.iter().find(|it| it.name == name);
-        let found = assay_pack::PackMember::of(name, pack.member(name)).sha256;
+        let found = assay_pack::PackMember::new(name, pack.member(name)).sha256;
         verified.is_not(name, "SHA-256", listed.map_or("", |it| &it.sha256), &found);
     }
     let opened = Ledger::of_bytes(pack.member(LEDGER), Path::new(LEDGER));
@@ -368,15 +368,15 @@ fn short(text: &[u8]) -> String {
     format!("`{}`", text.trim_end())
 }
 
-fn field_of(of: &assay_model::Conclusion, field: &str) -> String {
+fn field_of(conclusion: &assay_model::Conclusion, field: &str) -> String {
     let estimate = match field {
-        "verdict" => return of.verdict.word().to_owned(),
+        "verdict" => return conclusion.verdict.word().to_owned(),
         "cpu_verdict" => {
-            return of.cpu_verdict.map_or("nothing", assay_model::Verdict::word).to_owned();
+            return conclusion.cpu_verdict.map_or("nothing", assay_model::Verdict::word).to_owned();
         }
-        "qps" => of.qps,
-        "rqps" => of.rqps,
-        _ => of.cpu_ratio,
+        "qps" => conclusion.qps,
+        "rqps" => conclusion.rqps,
+        _ => conclusion.cpu_ratio,
     };
     match estimate {
         Some(it) if it.has_interval() => format!("{} ({} to {})", it.value, it.low, it.high),

@@ -208,7 +208,7 @@ fn absolute(mut request: Request) -> Result<Request> {
     let path =
         |path: String| -> Result<String> { Ok(std::path::absolute(path)?.display().to_string()) };
     for workload in &mut request.workload {
-        let named = NamedFile::of(workload);
+        let named = NamedFile::parse(workload);
         let whole = path(named.path.to_owned())?;
         *workload = named.at(|_| whole);
     }

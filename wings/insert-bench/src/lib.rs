@@ -80,7 +80,7 @@ impl InsertBench {
             source: self.from.source.clone(),
             offline: self.measuring.offline,
             accept_expired_index: self.measuring.accept_expired_index,
-            terms: self.terms.of(self.preset),
+            terms: self.terms.or_usual(self.preset),
             preset: self.preset,
             seed: self.seed,
             server_cpus: self.server_cpus.clone(),

@@ -205,7 +205,7 @@ fn found(
                     statistic == Summary::Median && table.unit == PrintedUnit::RelativeQps;
                 let interval = of_group.filter(|_| has_interval).and_then(|it| it.median_interval);
                 values.and_then(|values| {
-                    interval.or_else(|| statistic.of(&values).map(Estimate::without_interval))
+                    interval.or_else(|| statistic.compute(&values).map(Estimate::without_interval))
                 })
             }
         };

@@ -67,8 +67,8 @@ fn row(listed: &ListedPost, wish: &Wish<'_>) -> Row {
     let ListedPost { post, printed, sets } = listed;
     let seconds: Option<f64> = sets.iter().map(|set| set.seconds.as_ref().ok()).sum();
     let takes = seconds.map_or_else(|| NONE.to_owned(), duration);
-    let systems = |of: fn(&ListedSet) -> &[ListedSystem]| {
-        let all = || sets.iter().flat_map(of);
+    let systems = |list: fn(&ListedSet) -> &[ListedSystem]| {
+        let all = || sets.iter().flat_map(list);
         format!("{} of {}", all().filter(|it| it.is_available).count(), all().count())
     };
     let mut cells = vec![post.name.to_owned(), takes];

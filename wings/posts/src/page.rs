@@ -296,7 +296,7 @@ fn table_json(beside: &TableBeside<'_>) -> JsonValue {
 }
 
 fn number_json(number: &NumberBeside<'_>, digits: usize) -> JsonValue {
-    let setup = |of: fn(Setup) -> u32| JsonValue::from(number.setup.map(of));
+    let setup = |value: fn(Setup) -> u32| JsonValue::from(number.setup.map(value));
     JsonValue::object([
         ("row", number.row.into()),
         ("statistic", number.column.statistic.map(Summary::word).into()),

@@ -123,12 +123,12 @@ impl PrintedTable {
     pub(crate) fn columns(&self) -> Vec<PrintedColumn<'_>> {
         match &self.system {
             Some(system) => {
-                let of = |&statistic| PrintedColumn { system, statistic: Some(statistic) };
-                self.statistics.iter().map(of).collect()
+                let column = |&statistic| PrintedColumn { system, statistic: Some(statistic) };
+                self.statistics.iter().map(column).collect()
             }
             None => {
-                let of = |system| PrintedColumn { system, statistic: None };
-                self.systems.iter().map(String::as_str).map(of).collect()
+                let column = |system| PrintedColumn { system, statistic: None };
+                self.systems.iter().map(String::as_str).map(column).collect()
             }
         }
     }

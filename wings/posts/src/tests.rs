@@ -205,7 +205,7 @@ fn measured(post: &Post, printed: &PrintedPost) -> StudyRecord {
                 let elapsed_ns = 1_000_000_000;
                 let work =
                     WorkCounters { events, read: events, elapsed_ns, ..WorkCounters::default() };
-                slices.push(Slice { block, round, work, ..Slice::of(number, cell.id) });
+                slices.push(Slice { block, round, work, ..Slice::new(number, cell.id) });
             }
         }
     }

@@ -67,7 +67,7 @@ impl Afterwards for Profiles {
         let mut phases: BTreeMap<Phase, Vec<PlannedCell>> = BTreeMap::new();
         for cell in cells(&executor.record_to_judge(), wanted) {
             if !known.contains(&cell.id) {
-                phases.entry(Phase::of(cell.id)).or_default().push(cell);
+                phases.entry(Phase::new(cell.id)).or_default().push(cell);
             }
         }
         let progress = executor.environment().progress;

@@ -264,7 +264,7 @@ fn start(args: &ServerStart, cache_dir: Option<&Path>) -> Result<Exit> {
     let purge_threads = ServerSizes::purge_threads_of(assay_probe::host(&env.cache_dir)?.cpus);
     let pool_mb = args.buffer_pool;
     let sizes = ServerSizes { pool_mb, log_mb: LOG_MB, connections, purge_threads };
-    let terms = Terms::or_default(Some(&args.terms.of(Preset::default())));
+    let terms = Terms::or_default(Some(&args.terms.or_usual(Preset::default())));
     let (spec, of_file) = with_config(args, spec, quiet, &env)?;
     let made = taken(&spec, &of_file, (terms, &sizes), &prefix, &site)?;
     tell_left_out(&words, &made);
@@ -325,7 +325,7 @@ fn with_config(
     quiet: bool,
     env: &Environment<'_>,
 ) -> Result<(SystemSpec, BTreeMap<String, Option<String>>)> {
-    let terms = args.terms.of(Preset::default());
+    let terms = args.terms.or_usual(Preset::default());
     let request = Request { terms, ..Request::of_systems(std::slice::from_ref(&args.system)) };
     let machine = machine_facts(&env.cache_dir)?;
     let request = config_file::ready(args.config.in_request(request), machine, quiet)?;

@@ -125,8 +125,8 @@ fn tables(study: &JudgedStudy, seen: &[JudgedSoak]) -> Vec<ShadedTable> {
             Some(false) => Shade::Low,
             _ => Shade::None,
         };
-        let stalls = |of: fn(&SoakStalls) -> u32, unit: &str| {
-            soak.stalls.map_or_else(|| NONE.to_owned(), |it| format!("{}{unit}", of(&it)))
+        let stalls = |count: fn(&SoakStalls) -> u32, unit: &str| {
+            soak.stalls.map_or_else(|| NONE.to_owned(), |it| format!("{}{unit}", count(&it)))
         };
         let agree = match soak.agrees {
             Some(true) => "yes",

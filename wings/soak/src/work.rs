@@ -124,7 +124,7 @@ impl Afterwards for LongerLooks {
             if unseen.done() < rounds {
                 let part = f64::from(rounds - unseen.done()) / f64::from(rounds);
                 left_s += part * length_s * systems as f64;
-                phases.entry(Phase::of(unseen.cell.id)).or_default().push(unseen);
+                phases.entry(Phase::new(unseen.cell.id)).or_default().push(unseen);
             }
         }
         let count = phases.values().map(Vec::len).sum::<usize>() as u64;
@@ -323,7 +323,7 @@ pub(crate) mod tests {
                     event_ns_sum: 1_000_000_000,
                     ..WorkCounters::default()
                 };
-                record.slices.push(Slice { round, work, ..Slice::of(system, cell) });
+                record.slices.push(Slice { round, work, ..Slice::new(system, cell) });
             }
         }
         record
@@ -332,7 +332,7 @@ pub(crate) mod tests {
     /// The last look spends the rest of the error, and thus decides what earlier looks could not.
     #[test]
     fn what_to_look_at_follows_from_the_verdicts_of_the_report() {
-        let of = |ratio: f64, finished: bool| {
+        let soaks_suspects = |ratio: f64, finished: bool| {
             let record = StudyRecord { finished, ..ended_early(ratio) };
             let (cells, are_suspects) = cells_to_soak(&record);
             assert_eq!(cells.len(), 1, "{ratio} {finished}");
@@ -342,22 +342,27 @@ pub(crate) mod tests {
             are_suspects
         };
         let ratios = [0.98, 0.96, 0.94, 0.92, 0.9, 0.88, 0.86];
-        assert!(ratios.into_iter().any(|ratio| of(ratio, false) && !of(ratio, true)));
-        assert!(!of(0.5, true));
+        assert!(
+            ratios
+                .into_iter()
+                .any(|ratio| soaks_suspects(ratio, false) && !soaks_suspects(ratio, true))
+        );
+        assert!(!soaks_suspects(0.5, true));
     }
 
     #[test]
     fn a_longer_look_needs_measured_time_and_a_test_that_goes_on() {
-        let of = |soak_s| Request { soak_s: Some(soak_s), ..Request::default() };
-        assert_eq!(LongerLooks.check(&of(600.0)), Ok(()));
+        let soak_request = |soak_s| Request { soak_s: Some(soak_s), ..Request::default() };
+        assert_eq!(LongerLooks.check(&soak_request(600.0)), Ok(()));
         for seconds in [2.0, 90_000.0] {
-            let refused = LongerLooks.check(&of(seconds));
+            let refused = LongerLooks.check(&soak_request(seconds));
             assert!(matches!(refused, Err(PlanError::OutOfRange { option: "--soak", .. })));
         }
-        let counts = Request { count: Counting::Only, ..of(600.0) };
+        let counts = Request { count: Counting::Only, ..soak_request(600.0) };
         assert_eq!(LongerLooks.check(&counts), Err(PlanError::NothingTimed { option: "--soak" }));
-        let published = Request { preset: Preset::Published, ..of(600.0) };
-        let steps = Request { insert_bench: Some(InsertBenchRequest::default()), ..of(600.0) };
+        let published = Request { preset: Preset::Published, ..soak_request(600.0) };
+        let steps =
+            Request { insert_bench: Some(InsertBenchRequest::default()), ..soak_request(600.0) };
         for request in [published, steps] {
             assert!(matches!(LongerLooks.check(&request), Err(PlanError::Conflict(_))));
         }

@@ -222,7 +222,7 @@ fn steps(test: Test) -> Vec<Test> {
 /// Statements that create a table, and one that names the columns of its rows and inserts none; each with a label.
 fn making(table: &UserTable, dialect: Dialect) -> Vec<(String, String)> {
     let of_dialect = |list: &[assay_model::PerDialect<String>]| -> Vec<(String, String)> {
-        let texts = list.iter().filter_map(|it| it.of(dialect));
+        let texts = list.iter().filter_map(|it| it.for_dialect(dialect));
         texts.map(|sql| (sql.clone(), sql.clone())).collect()
     };
     let mut made = of_dialect(&table.create);

@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     fn estimates(values: &[f64], error: f64) -> Vec<TrendValue> {
-        let of = |(study, value): (usize, &f64)| TrendValue {
+        let trend_value = |(study, value): (usize, &f64)| TrendValue {
             rqps: Estimate {
                 value: *value,
                 low: value * (-Z * error).exp(),
@@ -199,7 +199,7 @@ mod tests {
             study,
             is_doubtful: false,
         };
-        values.iter().enumerate().map(of).collect()
+        values.iter().enumerate().map(trend_value).collect()
     }
 
     #[test]

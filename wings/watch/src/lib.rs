@@ -330,7 +330,7 @@ impl WatchRun<'_, '_> {
 
     fn plan(&self, places: &[usize]) -> Result<StudyPlan> {
         let versions = places.iter().map(|at| &self.versions.all[*at]);
-        let systems = versions.map(|version| SystemRequest::of(&version.words)).collect();
+        let systems = versions.map(|version| SystemRequest::parse(&version.words)).collect();
         let request = Request { systems, ..self.request.clone() };
         let cache_dir = &self.env.cache_dir;
         let suite = workload::suite(&request)?;

@@ -210,15 +210,15 @@ mod tests {
 
     #[test]
     fn every_cell_needs_a_verdict() {
-        let of = |verdict: &str| {
+        let result_with = |verdict: &str| {
             format!(
                 r#"{{"study": {{"id": "s1"}}, "systems": [{{"is_base": true}}, {{"is_base": false}}], "cells": [
                 {{"test": "a", "rqps": null, "verdict": "same"}},
                 {{"test": "a", "rqps": {{"value": 1}}, "verdict": "{verdict}"}}]}}"#
             )
         };
-        assert_eq!(judged(&of("undecided")).unwrap(), "s1");
-        assert!(judged(&of("failed")).is_err());
+        assert_eq!(judged(&result_with("undecided")).unwrap(), "s1");
+        assert!(judged(&result_with("failed")).is_err());
         assert!(judged(r#"{"study": {"id": "s1"}, "systems": [], "cells": []}"#).is_err());
         assert!(judged("assay").is_err());
     }

@@ -142,7 +142,7 @@ fn what_is_there_is_put_together_and_the_rest_is_added_later() {
 fn shards_of_other_cells_may_have_the_same_blocks() {
     let whole = whole(2);
     let [first, rest @ ..] = &whole.study.cells[..] else { panic!("no cells") };
-    let of = |cells: &[assay_model::PlannedCell], number| {
+    let part_with = |cells: &[assay_model::PlannedCell], number| {
         let mut part = part(&whole, 1, 1);
         let has = |cell| cells.iter().any(|it| it.id == cell);
         part.study.cells = cells.to_vec();
@@ -156,7 +156,7 @@ fn shards_of_other_cells_may_have_the_same_blocks() {
         return;
     }
     let mut ledger = Ledger::in_memory().unwrap();
-    let parts = [of(std::slice::from_ref(first), 1), of(rest, 2)];
+    let parts = [part_with(std::slice::from_ref(first), 1), part_with(rest, 2)];
     assert!(collect(&mut ledger, &parts).is_complete);
     let read = ledger.read(WHOLE).unwrap();
     assert_eq!(read.study.cells, whole.study.cells);

@@ -243,18 +243,20 @@ fn documents_are_read_on_request_and_checked() {
         limits: ProfileLimits { stripped: vec!["libc.so.6".to_owned()], ..Default::default() },
     };
     let cell = study.study.cells[0].id;
-    let of = |system| CellDocument::new(system, cell, &profile).unwrap();
+    let document = |system| CellDocument::new(system, cell, &profile).unwrap();
     // All or nothing is written; this system does not exist.
-    let error = ledger.set_documents("sample", &[of(0), of(99)]).unwrap_err();
+    let error = ledger.set_documents("sample", &[document(0), document(99)]).unwrap_err();
     assert!(matches!(error.problem, Problem::Dangling), "{error}");
-    assert_eq!(ledger.documents("sample").unwrap().of::<Profile>().unwrap(), []);
-    ledger.set_documents("sample", &[of(0)]).unwrap();
-    ledger.set_documents("sample", &[of(0)]).unwrap();
-    let known = |ledger: &Ledger| ledger.documents("sample").unwrap().of::<Profile>().unwrap();
+    assert_eq!(ledger.documents("sample").unwrap().read_all::<Profile>().unwrap(), []);
+    ledger.set_documents("sample", &[document(0)]).unwrap();
+    ledger.set_documents("sample", &[document(0)]).unwrap();
+    let known =
+        |ledger: &Ledger| ledger.documents("sample").unwrap().read_all::<Profile>().unwrap();
     assert_eq!(known(&ledger), [(0, cell, profile.clone())]);
 
     // Another version of assay may know the name.
-    let foreign = CellDocument { name: "unknown".to_owned(), json: "[7]".to_owned(), ..of(0) };
+    let foreign =
+        CellDocument { name: "unknown".to_owned(), json: "[7]".to_owned(), ..document(0) };
     ledger.set_documents("sample", std::slice::from_ref(&foreign)).unwrap();
     assert_eq!(known(&ledger).len(), 1);
     for (name, json) in [("unknown", "[7"), ("", "[7]"), (&"x".repeat(201), "[7]")] {

@@ -49,11 +49,11 @@ impl Replay {
             let from = passed.lock().unwrap().len();
             exchange(&mut client, number);
             let log = passed.lock().unwrap();
-            let of = |is_sent| {
+            let passed_bytes = |is_sent| {
                 let part = log[from..].iter().filter(move |(sent, _)| *sent == is_sent);
                 part.flat_map(|(_, bytes)| bytes).copied().collect::<Vec<u8>>()
             };
-            (of(true), of(false).len())
+            (passed_bytes(true), passed_bytes(false).len())
         });
         let exchanges = exchanges.collect();
         drop(client);

@@ -286,16 +286,16 @@ mod tests {
 
     #[test]
     fn only_the_sequence_of_id_is_accepted_as_its_default() {
-        let of = |column: &str, default: &str| plain_default(column, default.to_owned());
-        assert_eq!(of("id", "nextval('public.sbtest1_id_seq'::regclass)"), "");
-        assert_eq!(of("c", "''::bpchar"), "");
+        let own_default = |column: &str, default: &str| plain_default(column, default.to_owned());
+        assert_eq!(own_default("id", "nextval('public.sbtest1_id_seq'::regclass)"), "");
+        assert_eq!(own_default("c", "''::bpchar"), "");
         for (column, other) in [
             ("k", "nextval('public.a'::regclass)"),
             ("id", "(nextval('a'::regclass) + public.f('b'::regclass))"),
             ("id", "nextval('a'::regclass) + public.f('b'::regclass)"),
             ("id", "public.nextval('a'::regclass)"),
         ] {
-            assert_eq!(of(column, other), other);
+            assert_eq!(own_default(column, other), other);
         }
     }
 }

@@ -124,25 +124,25 @@ mod tests {
 
     #[test]
     fn a_server_is_known_by_what_it_says() {
-        let of = Product::of_server;
-        assert_eq!(of(Dialect::MySql, "10.11.19-MariaDB-log"), Product::MariaDb);
-        assert_eq!(of(Dialect::MySql, "8.0.33"), Product::MySql);
-        assert_eq!(of(Dialect::Postgres, "18.6 (Debian 18.6-1)"), Product::Postgres);
+        let product = Product::of_server;
+        assert_eq!(product(Dialect::MySql, "10.11.19-MariaDB-log"), Product::MariaDb);
+        assert_eq!(product(Dialect::MySql, "8.0.33"), Product::MySql);
+        assert_eq!(product(Dialect::Postgres, "18.6 (Debian 18.6-1)"), Product::Postgres);
     }
 
     #[test]
     fn versions_are_found_where_each_product_has_them() {
-        let of = Product::version_in_source;
+        let version = Product::version_in_source;
         let text = "MYSQL_VERSION_MAJOR=8\nMYSQL_VERSION_MINOR=0\nMYSQL_VERSION_PATCH=40\n\
                     MYSQL_VERSION_EXTRA=\nMYSQL_VERSION_STABILITY=\"LTS\"\n";
-        assert_eq!(of(Product::MySql, text).unwrap(), "8.0.40");
+        assert_eq!(version(Product::MySql, text).unwrap(), "8.0.40");
         let configure = "# x\nPACKAGE_NAME='PostgreSQL'\nPACKAGE_VERSION='15.18'\n";
-        assert_eq!(of(Product::Postgres, configure).unwrap(), "15.18");
+        assert_eq!(version(Product::Postgres, configure).unwrap(), "15.18");
         let meson = "project('postgresql',\n  ['c'],\n  version: '19beta1',\n";
-        assert_eq!(of(Product::Postgres, meson).unwrap(), "19beta1");
+        assert_eq!(version(Product::Postgres, meson).unwrap(), "19beta1");
         for wrong in ["", "MYSQL_VERSION_MAJOR=8\n", "version: '../..'", "PACKAGE_VERSION='"] {
-            assert_eq!(of(Product::MariaDb, wrong), None);
-            assert_eq!(of(Product::Postgres, wrong), None);
+            assert_eq!(version(Product::MariaDb, wrong), None);
+            assert_eq!(version(Product::Postgres, wrong), None);
         }
     }
 

@@ -154,16 +154,16 @@ fn a_system_gets_what_its_server_reads_and_nothing_more_particular_sets() {
     .into_iter()
     .map(|text| CommonOption::read(text).unwrap())
     .collect();
-    let of = |words: &str| {
+    let settings = |words: &str| {
         let options = common_options(&all, &parse_system(words).unwrap());
         options.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
     };
     let rest = ["binlog_ignore_db=a", "skip_name_resolve=1", "binlog_ignore_db=b"];
-    assert_eq!(of("mysql@8.0"), [&["innodb_io_capacity=100"][..], &rest].concat());
-    let old = of("mysql@5.7+skip_name_resolve=0");
+    assert_eq!(settings("mysql@8.0"), [&["innodb_io_capacity=100"][..], &rest].concat());
+    let old = settings("mysql@5.7+skip_name_resolve=0");
     assert_eq!(old, ["binlog_ignore_db=a", "innodb_io_capacity=200", "binlog_ignore_db=b"]);
-    assert_eq!(of("postgres@16"), ["work_mem=1MB"]);
-    assert!(of("mariadb@10.11").is_empty());
+    assert_eq!(settings("postgres@16"), ["work_mem=1MB"]);
+    assert!(settings("mariadb@10.11").is_empty());
 }
 
 #[test]
@@ -192,11 +192,11 @@ fn the_last_option_wins_and_the_study_overrides_the_file() {
         options.iter().map(|(name, value)| format!("{name}={value}")).collect()
     };
     let of_file = ["plugin_load_add=ha_a", "loose_sync_binlog=1", "plugin_load_add=ha_b"];
-    assert_eq!(options(SystemRequest::of("mysql@8.0")), of_file);
-    let in_words = SystemRequest::of("mysql@8.0+sync-binlog=7");
+    assert_eq!(options(SystemRequest::parse("mysql@8.0")), of_file);
+    let in_words = SystemRequest::parse("mysql@8.0+sync-binlog=7");
     assert_eq!(options(in_words), ["plugin_load_add=ha_a", "plugin_load_add=ha_b"]);
     let asked = vec![("sync_binlog".to_owned(), "7".to_owned())];
-    let in_study = SystemRequest { options: asked, ..SystemRequest::of("mysql@8.0") };
+    let in_study = SystemRequest { options: asked, ..SystemRequest::parse("mysql@8.0") };
     assert_eq!(
         options(in_study),
         ["plugin_load_add=ha_a", "plugin_load_add=ha_b", "sync_binlog=7"]

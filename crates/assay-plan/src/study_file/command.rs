@@ -25,7 +25,7 @@ const LAST: &str = "statements twin";
 /// The equivalent command; `None` for systems with separate options and for several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
     let [setup] = request.setups.as_slice() else { return None };
-    let is_typed = |system: &SystemRequest| SystemRequest::of(&typed_system(system)) == *system;
+    let is_typed = |system: &SystemRequest| SystemRequest::parse(&typed_system(system)) == *system;
     // On the command line a comma separates patterns.
     let mut listed = request.tests.iter().chain(&request.workload);
     let has_comma = listed.any(|it| it.contains(','));

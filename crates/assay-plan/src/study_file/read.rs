@@ -209,7 +209,7 @@ fn system(
         let lacks = format!("`[system.{words}]` must define it, with `is`");
         return Err(fault.hint_nearest(words, named.keys(), lacks));
     }
-    let asked = SystemRequest::of(words);
+    let asked = SystemRequest::parse(words);
     parse_system(&asked.words).map_err(|error| {
         let fault = mistaken(value, error);
         if is_name(words) { fault.hint(format!("or define `[system.{words}]`")) } else { fault }

@@ -400,7 +400,7 @@ fn system() -> impl Strategy<Value = SystemRequest> {
     let own = ("[a-zé0-9][a-z._-]{0,8}", config, options);
     (spec, prop::option::of(own)).prop_map(|(spec, own)| {
         let words = spec.to_owned();
-        let Some((name, config, options)) = own else { return SystemRequest::of(&words) };
+        let Some((name, config, options)) = own else { return SystemRequest::parse(&words) };
         let options = options.into_iter().collect();
         let name = Some(name);
         SystemRequest { words, name, config, options, ..SystemRequest::default() }

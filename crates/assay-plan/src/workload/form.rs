@@ -22,7 +22,7 @@ const STATEMENTS: [&str; 25] = [
 
 impl FileForm {
     /// Form of a file. Its extension decides if the content is ambiguous; only scripts of sysbench end in `.lua`.
-    pub(super) fn of(path: &str, text: &str) -> Self {
+    pub(super) fn detect(path: &str, text: &str) -> Self {
         let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
         let by_ending = match ending {
             "pgbench" | "sql" => Self::Pgbench,
@@ -112,19 +112,19 @@ mod tests {
         let lua = "require(\"oltp_common\")\nfunction event() con:query(\"SELECT 1\") end\n";
         let toml = "# shop\n[table.t]\nrows = 1\n";
         for path in ["read.pgbench", "read.bench", "read.toml", "read", "read.sql"] {
-            assert_eq!(FileForm::of(path, script), FileForm::Pgbench, "{path}");
-            assert_eq!(FileForm::of(path, "-- one\nselect 1;\n"), FileForm::Pgbench, "{path}");
-            assert_eq!(FileForm::of(path, lua), FileForm::Lua, "{path}");
+            assert_eq!(FileForm::detect(path, script), FileForm::Pgbench, "{path}");
+            assert_eq!(FileForm::detect(path, "-- one\nselect 1;\n"), FileForm::Pgbench, "{path}");
+            assert_eq!(FileForm::detect(path, lua), FileForm::Lua, "{path}");
             assert_eq!(
-                FileForm::of(path, "local t = {}\nfunction event()\nend\n"),
+                FileForm::detect(path, "local t = {}\nfunction event()\nend\n"),
                 FileForm::Lua,
                 "{path}"
             );
-            assert_eq!(FileForm::of(path, toml), FileForm::Toml, "{path}");
-            assert_eq!(FileForm::of(path, "table.n = 3\n["), FileForm::Toml, "{path}");
+            assert_eq!(FileForm::detect(path, toml), FileForm::Toml, "{path}");
+            assert_eq!(FileForm::detect(path, "table.n = 3\n["), FileForm::Toml, "{path}");
         }
         for text in [script, lua, toml, "event = 42\n", "-- MySQL dump 10.13\n", ""] {
-            assert_eq!(FileForm::of("read.lua", text), FileForm::Lua, "{text}");
+            assert_eq!(FileForm::detect("read.lua", text), FileForm::Lua, "{text}");
         }
         for dump in [
             "-- MySQL dump 10.13  Distrib 8.0.40\n--\nDROP TABLE IF EXISTS `t`;\n",
@@ -133,11 +133,11 @@ mod tests {
             "/*!40101 SET @saved_cs_client     = @@character_set_client */;\nCREATE TABLE `t` (\n",
         ] {
             for path in ["shop.sql", "shop.toml", "shop"] {
-                assert_eq!(FileForm::of(path, dump), FileForm::Dump, "{dump}");
+                assert_eq!(FileForm::detect(path, dump), FileForm::Dump, "{dump}");
             }
         }
-        assert_eq!(FileForm::of("a.txt", "Dear all,\n"), FileForm::Unknown);
-        assert_eq!(FileForm::of("a.pgbench", ""), FileForm::Pgbench);
-        assert_eq!(FileForm::of("a", "# nothing\n"), FileForm::Toml);
+        assert_eq!(FileForm::detect("a.txt", "Dear all,\n"), FileForm::Unknown);
+        assert_eq!(FileForm::detect("a.pgbench", ""), FileForm::Pgbench);
+        assert_eq!(FileForm::detect("a", "# nothing\n"), FileForm::Toml);
     }
 }

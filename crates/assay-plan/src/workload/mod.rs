@@ -49,9 +49,8 @@ pub fn read_workload_files(
     options: &ScriptOptions,
     files: ReadFileOf<'_>,
 ) -> Result<UserWorkload, FileError> {
-    let is_script = |it: &&WorkloadFile<'_>| FileForm::of(it.path, it.text) == FileForm::Pgbench;
     let (scripts, others): (Vec<WorkloadFile<'_>>, Vec<_>) =
-        given.iter().partition(|it| is_script(it));
+        given.iter().partition(|it| FileForm::detect(it.path, it.text) == FileForm::Pgbench);
     let scripts = ScriptMix::read(&scripts, options);
     let file = match others.as_slice() {
         [] => None,
@@ -116,7 +115,7 @@ fn of_file(
 ) -> FileResult<read::WorkloadContent> {
     let &WorkloadFile { path, weight, text } = file;
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    match FileForm::of(path, text) {
+    match FileForm::detect(path, text) {
         FileForm::Toml => {}
         FileForm::Lua => {
             return Err(FileFault::of_file("this is a Lua script of sysbench, which is no workload file").hint(
@@ -149,7 +148,7 @@ fn of_file(
 }
 
 pub fn is_lua(path: &str, text: &str) -> bool {
-    FileForm::of(path, text) == FileForm::Lua
+    FileForm::detect(path, text) == FileForm::Lua
 }
 
 /// The workload of a sysbench script: one test, which counts as a write, as its effects are unknown in advance.

@@ -40,8 +40,8 @@ fn a_script_is_a_test_on_the_tables_of_pgbench() {
     let transaction = &test.definition().roles[0].script.mix[0];
     assert_eq!(transaction.variables.len(), 4);
     let assay_model::UserStep::Send { sql, .. } = &transaction.steps[1] else { panic!() };
-    assert!(sql.of(Dialect::MySql).is_none());
-    assert_eq!(sql.of(Dialect::Postgres).unwrap().variables, [3, 0]);
+    assert!(sql.for_dialect(Dialect::MySql).is_none());
+    assert_eq!(sql.for_dialect(Dialect::Postgres).unwrap().variables, [3, 0]);
 }
 
 #[test]

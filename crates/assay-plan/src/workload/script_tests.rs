@@ -12,7 +12,7 @@ fn read_all(files: &[(&str, &str)], options: &ScriptOptions) -> Result<UserWorkl
     let given: Vec<WorkloadFile<'_>> = files
         .iter()
         .map(|(path, text)| {
-            let NamedFile { path, weight } = NamedFile::of(path);
+            let NamedFile { path, weight } = NamedFile::parse(path);
             WorkloadFile { path, weight, text }
         })
         .collect();
@@ -348,12 +348,12 @@ fn arguments_that_are_numbers_stand_without_quotes() {
 #[test]
 fn variables_in_quotes_are_parts_of_the_text_and_comments_have_none() {
     let none = ScriptOptions::default();
-    let of = |script: &str, results: &[&[Option<&str>]]| event(script, &none, results);
+    let statements = |script: &str, results: &[&[Option<&str>]]| event(script, &none, results);
     let script = "\\set h random(7, 7)\n\\set m -1\n-- UPDATE t SET a = :h WHERE b = :undefined;\n\
                   SELECT now() - ':h hours'::interval, ':m:x 12:30', E'\\t:h', \":h\" /* ':h' */, :h, :m; -- it's :h\n\
                   DO $f$ BEGIN PERFORM :h; END $f$;";
     assert_eq!(
-        of(script, &[]),
+        statements(script, &[]),
         [
             "-- UPDATE t SET a = :h WHERE b = :undefined;\nSELECT now() - '7 hours'::interval, '-1:x 12:30', \
              E'\\t7', \"7\" /* ':h' */, 7, (-1)",
@@ -362,7 +362,7 @@ fn variables_in_quotes_are_parts_of_the_text_and_comments_have_none() {
     );
     // A value of a result does not end the quotes around it.
     let script = "SELECT 'x' AS a \\gset\nSELECT ':a', E':a', \":a\", :a;";
-    let sent = of(script, &[&[Some("it's \\ \"")]]);
+    let sent = statements(script, &[&[Some("it's \\ \"")]]);
     let value = sent[1].strip_prefix(r#"SELECT 'it''s \ "', E'it''s \\ "', "it's \ """, "#);
     assert!(value.is_some(), "{sent:?}");
     let options =

@@ -102,7 +102,7 @@ pub struct NamedFile<'n> {
 
 impl<'n> NamedFile<'n> {
     /// Parses the name of a file. A number after the last `@` is a weight.
-    pub fn of(text: &'n str) -> Self {
+    pub fn parse(text: &'n str) -> Self {
         let is_number = |it: &str| {
             !it.is_empty() && it.chars().all(|c| c.is_ascii_digit() || matches!(c, '-' | '+' | '.'))
         };
@@ -133,19 +133,19 @@ mod tests {
 
     #[test]
     fn a_number_after_the_last_at_is_a_weight() {
-        let of = |text| {
-            let NamedFile { path, weight } = NamedFile::of(text);
+        let parts = |text| {
+            let NamedFile { path, weight } = NamedFile::parse(text);
             (path, weight)
         };
-        assert_eq!(of("a.sql@3"), ("a.sql", Some("3")));
-        assert_eq!(of("a@b/c.sql"), ("a@b/c.sql", None));
-        assert_eq!(of("a@7@0"), ("a@7", Some("0")));
-        assert_eq!(of("@3"), ("@3", None));
+        assert_eq!(parts("a.sql@3"), ("a.sql", Some("3")));
+        assert_eq!(parts("a@b/c.sql"), ("a@b/c.sql", None));
+        assert_eq!(parts("a@7@0"), ("a@7", Some("0")));
+        assert_eq!(parts("@3"), ("@3", None));
         assert_eq!(
-            NamedFile::of("x/a.sql@3").at(|path| format!("/home/{path}")),
+            NamedFile::parse("x/a.sql@3").at(|path| format!("/home/{path}")),
             "/home/x/a.sql@3"
         );
-        assert_eq!(NamedFile::of("tpcb-like@2").at(|_| String::new()), "tpcb-like@2");
-        assert!(!NamedFile::of("./tpcb-like").is_of_pgbench());
+        assert_eq!(NamedFile::parse("tpcb-like@2").at(|_| String::new()), "tpcb-like@2");
+        assert!(!NamedFile::parse("./tpcb-like").is_of_pgbench());
     }
 }

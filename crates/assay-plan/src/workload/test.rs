@@ -324,7 +324,7 @@ fn refuse_unused(
 fn leaves_transaction_open(transaction: &Transaction) -> bool {
     Dialect::ALL.into_iter().any(|dialect| {
         let begins = transaction.steps.iter().filter_map(|step| match step {
-            UserStep::Send { sql, .. } => sql.of(dialect)?.pieces.first(),
+            UserStep::Send { sql, .. } => sql.for_dialect(dialect)?.pieces.first(),
             UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
         });
         leaves_open(begins.map(String::as_str), dialect)
@@ -499,7 +499,7 @@ fn refuse_unrepeatable(steps: &[UserStep], written: &[FileValue<'_>]) -> FileRes
     for dialect in Dialect::ALL {
         let texts = (0..).zip(steps).filter_map(|(number, step)| match step {
             UserStep::Send { sql, .. } => {
-                Some((number, sql.of(dialect)?.with_marks(|_| "?".to_owned())))
+                Some((number, sql.for_dialect(dialect)?.with_marks(|_| "?".to_owned())))
             }
             UserStep::Sleep { .. } | UserStep::Pipeline { .. } => None,
         });

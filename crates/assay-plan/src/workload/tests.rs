@@ -115,8 +115,8 @@ fn tables_have_rows_of_all_kinds() {
         Range { low: 0, high: 9995, draw: Distribution::Pareto { h: 0.2 }, is_reversed: false };
     assert_eq!(**of, Generator::Decimal { range, decimals: 2 });
     let create = tables[1].create.first().unwrap();
-    assert!(create.of(Dialect::MySql).unwrap().ends_with("InnoDB"));
-    assert!(create.of(Dialect::Postgres).unwrap().ends_with("(code CHAR(2))"));
+    assert!(create.for_dialect(Dialect::MySql).unwrap().ends_with("InnoDB"));
+    assert!(create.for_dialect(Dialect::Postgres).unwrap().ends_with("(code CHAR(2))"));
     assert!(tables[2].create.is_empty());
 }
 
@@ -132,7 +132,7 @@ fn the_statements_of_a_routine_are_part_of_its_definition() {
     for (syntax, product) in [("", Dialect::MySql), ("-- a comment\\n", Dialect::Postgres)] {
         let routine = format!("{syntax}CREATE TRIGGER x AFTER UPDATE ON t FOR EACH ROW {body}");
         let workload = read(&text(&format!("{routine};")));
-        let after = data(&workload).tables[0].after[0].of(product).unwrap();
+        let after = data(&workload).tables[0].after[0].for_dialect(product).unwrap();
         assert_eq!(*after, routine.replace("\\n", "\n"));
     }
     for two in [
@@ -203,19 +203,20 @@ fn definitions_may_have_several_statements() {
          columns = { id = { sequence = 1, null = \"100%\" } }\n[test.one]\nsteps = [\"SELECT id FROM t\"]\n",
     );
     let table = &data(&workload).tables[0];
-    let of = |product| table.create.iter().filter_map(|it| it.of(product)).count();
-    assert_eq!((of(Dialect::MySql), of(Dialect::Postgres)), (1, 2));
+    let create_count =
+        |product| table.create.iter().filter_map(|it| it.for_dialect(product)).count();
+    assert_eq!((create_count(Dialect::MySql), create_count(Dialect::Postgres)), (1, 2));
     assert_eq!(table.after.len(), 3);
     let UserRows::Generated { columns, .. } = &table.rows else { panic!("{table:?}") };
     assert!(matches!(columns[0].values, Generator::Nullable { share: 1.0, .. }));
-    let of = |share: &str| {
+    let workload_text = |share: &str| {
         format!(
             "[table.t]\nrows = 1\ncreate = \"CREATE TABLE t (id INT)\"\n\
              columns = {{ id = {{ sequence = 1, null = \"{share}\" }} }}\n\
              [test.one]\nsteps = [\"SELECT id FROM t\"]\n"
         )
     };
-    let fault = read_workload("shop.toml", &of("101%"), &files).unwrap_err().to_string();
+    let fault = read_workload("shop.toml", &workload_text("101%"), &files).unwrap_err().to_string();
     assert!(fault.contains("must be from 0% to 100%"), "{fault}");
 }
 
@@ -433,13 +434,16 @@ fn captured_values_are_variables_of_a_line() {
     assert_eq!(captured.draw, assay_model::CapturedDraw::InOrder);
     let names: Vec<&str> = kind.variables.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["id", "code", "ids", "more"]);
-    let of = |number: usize| match &kind.variables[number].values {
+    let captured = |number: usize| match &kind.variables[number].values {
         Some(Generator::Captured { column, of, .. }) => Some((*column, *of)),
         _ => None,
     };
     use assay_model::CapturedKind::{Integers, Lists, Texts};
-    assert_eq!([of(0), of(1), of(2)], [Some((0, Integers)), Some((1, Texts)), Some((2, Lists))]);
-    assert_eq!(of(3), None);
+    assert_eq!(
+        [captured(0), captured(1), captured(2)],
+        [Some((0, Integers)), Some((1, Texts)), Some((2, Lists))]
+    );
+    assert_eq!(captured(3), None);
     // The location of the file does not change the work.
     let moved = |name: &str| {
         let file = files(name)?;

@@ -63,11 +63,11 @@ impl Mirror {
             }
             suites
         };
-        Self::of(fill, |home, port, keyring| configure(home, "", port, keyring))
+        Self::start(fill, |home, port, keyring| configure(home, "", port, keyring))
     }
 
     /// `fill` writes the suites, `configure` the machine's files.
-    fn of(fill: impl Fn(&Path) -> Vec<PathBuf>, configure: impl Fn(&Path, u16, &Path)) -> Self {
+    fn start(fill: impl Fn(&Path) -> Vec<PathBuf>, configure: impl Fn(&Path, u16, &Path)) -> Self {
         let home = TempDir::with_prefix("assay-mirror-").unwrap();
         let root = home.path().join("root");
         let suites = fill(&root);

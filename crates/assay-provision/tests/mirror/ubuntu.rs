@@ -113,6 +113,6 @@ impl Ubuntu {
 impl Mirror {
     pub(crate) fn ubuntu(machine: Ubuntu) -> Self {
         let fill = |root: &Path| [Ubuntu::Jammy, Ubuntu::Noble].map(|it| it.fill(root)).concat();
-        Self::of(fill, |home, port, keyring| machine.configure(home, port, keyring))
+        Self::start(fill, |home, port, keyring| machine.configure(home, port, keyring))
     }
 }

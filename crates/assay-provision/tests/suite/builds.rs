@@ -117,7 +117,7 @@ impl Home {
 }
 
 fn system(product: Product, place: &str) -> SystemSpec {
-    SystemSpec::of(product, Origin::Git(place.to_owned()))
+    SystemSpec::new(product, Origin::Git(place.to_owned()))
 }
 
 fn write(directory: &Path, files: &[(&str, &str)]) {

@@ -25,7 +25,7 @@ fn cache() -> PathBuf {
 }
 
 fn system(product: Product, version: &str) -> SystemSpec {
-    SystemSpec::of(product, Origin::Version(version.to_owned()))
+    SystemSpec::new(product, Origin::Version(version.to_owned()))
 }
 
 /// A real MySQL in the shared cache, together with the indexes that they need.

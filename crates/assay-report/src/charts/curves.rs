@@ -139,7 +139,7 @@ pub(crate) fn inline(study: &JudgedStudy, test: &TestCurves) -> Vec<(String, Str
 const EDGE: f64 = 8.0;
 
 fn message(sweep: &Sweep, tests: &[&TestCurves]) -> String {
-    let of = |test: &TestCurves, it: &SweptSystem| {
+    let describe = |test: &TestCurves, it: &SweptSystem| {
         let name = &sweep.systems[it.system];
         let points = test.clients.iter().zip(&it.qps);
         let point = |(clients, qps): (&u32, &Option<Estimate>)| {
@@ -148,7 +148,7 @@ fn message(sweep: &Sweep, tests: &[&TestCurves]) -> String {
         let points: Vec<String> = points.filter_map(point).collect();
         format!("{}, {name}: QPS {}.", test.test, points.join(", "))
     };
-    let all = tests.iter().flat_map(|test| test.systems.iter().map(move |it| of(test, it)));
+    let all = tests.iter().flat_map(|test| test.systems.iter().map(move |it| describe(test, it)));
     all.collect::<Vec<_>>().join(" ")
 }
 
@@ -201,9 +201,9 @@ impl CurvePanels<'_> {
         &self,
         paper: &mut Paper,
         (left, top): (f64, f64),
-        of: fn(&SweptSystem) -> &[Option<Estimate>],
+        series: fn(&SweptSystem) -> &[Option<Estimate>],
     ) {
-        let ends = self.test.systems.iter().flat_map(|it| of(it).iter().flatten());
+        let ends = self.test.systems.iter().flat_map(|it| series(it).iter().flatten());
         let most = ends.map(|it| it.value.max(it.high)).fold(0.0, f64::max);
         if most <= 0.0 || !most.is_finite() {
             return;
@@ -218,7 +218,7 @@ impl CurvePanels<'_> {
         }
         self.counts(paper, (left, top));
         for system in &self.test.systems {
-            self.curve(paper, left, system.system, of(system), &y);
+            self.curve(paper, left, system.system, series(system), &y);
         }
     }
 

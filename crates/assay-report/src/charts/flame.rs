@@ -244,7 +244,7 @@ mod tests {
     }
 
     fn drawn((base, before): (&Profile, f64), (other, after): (&Profile, f64)) -> Option<String> {
-        let [of_base, of_other] = Modules::of(base, other);
+        let [of_base, of_other] = Modules::from_profiles(base, other);
         let here = Side { tree: &other.serving, modules: &of_other, per_op: after };
         let there = Side { tree: &base.serving, modules: &of_base, per_op: before };
         graph("11.8", Cost::CpuTime, here, Some(there))

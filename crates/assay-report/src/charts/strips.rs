@@ -100,8 +100,8 @@ struct StripColumns {
 
 impl StripColumns {
     fn new(rows: &[StripRow], several_systems: bool) -> Self {
-        let widest = |of: &dyn Fn(&StripRow) -> String, most: f64| {
-            rows.iter().map(|row| width(&of(row), SIZE)).fold(0.0, f64::max).min(most)
+        let widest = |text: &dyn Fn(&StripRow) -> String, most: f64| {
+            rows.iter().map(|row| width(&text(row), SIZE)).fold(0.0, f64::max).min(most)
         };
         let system = MARGIN + widest(&|row| row.name.clone(), NAME_MAX) + BETWEEN;
         let names = widest(&|row| row.system.clone(), NAME_MAX) + BETWEEN;

@@ -133,13 +133,13 @@ pub(crate) fn told_changes(line: &VersionLine, test: &VersionTest) -> String {
 }
 
 fn message(line: &VersionLine, test: &VersionTest) -> String {
-    let of = |(point, label): (&VersionPoint, &&str)| {
+    let describe = |(point, label): (&VersionPoint, &&str)| {
         let ratio = point.ratio?;
         let change = point.step.as_ref().and_then(|step| step.change.as_ref());
         let change = change.map_or_else(String::new, |change| format!(" ({change})"));
         Some(format!("{label} {}{change}", short(ratio.value)))
     };
-    let points: Vec<String> = test.points.iter().zip(&line.labels).filter_map(of).collect();
+    let points: Vec<String> = test.points.iter().zip(&line.labels).filter_map(describe).collect();
     format!("{}: {}.", test.test, points.join(", "))
 }
 
@@ -267,9 +267,9 @@ impl<'a> VersionPanels<'a> {
 }
 
 fn changes(line: &VersionLine, test: &VersionTest) -> Vec<(Verdict, String)> {
-    let of = |(point, name): (&VersionPoint, &String)| {
+    let change = |(point, name): (&VersionPoint, &String)| {
         let step = point.step.as_ref()?;
         Some((step.verdict, format!("{name} {}", step.change.as_ref()?)))
     };
-    test.points.iter().zip(&line.short).filter_map(of).collect()
+    test.points.iter().zip(&line.short).filter_map(change).collect()
 }

@@ -415,11 +415,11 @@ fn step(judged: &CellJudgement) -> JsonValue {
     }
     let step = judged.step.as_ref();
     let is_counted = judged.published.is_empty();
-    let number = |of: fn(&StepSummary) -> f64| JsonValue::from(step.map(of));
+    let number = |value: fn(&StepSummary) -> f64| JsonValue::from(step.map(value));
     let if_counted = |value: JsonValue| if is_counted { value } else { JsonValue::Null };
     let none = Statements::default();
     let statements =
-        |of: fn(&StepSummary) -> &Statements| if_counted(statements(step.map_or(&none, of)));
+        |kind: fn(&StepSummary) -> &Statements| if_counted(statements(step.map_or(&none, kind)));
     let lowest = step.map(|step| step.lowest).unwrap_or_default();
     let mean_s = (lowest.count > 0).then(|| lowest.ns as f64 / 1e9 / lowest.count as f64);
     JsonValue::object([

@@ -54,7 +54,7 @@ fn field(value: Option<&Value>) -> String {
             values.iter().map(|value| field(Some(value))).collect::<Vec<_>>().join(" vs ")
         }
         Some(Value::Number(number)) if number.is_f64() => {
-            let digits = number.as_f64().and_then(Digits::of);
+            let digits = number.as_f64().and_then(Digits::from_value);
             digits.map_or_else(String::new, |digits| digits.to_string())
         }
         Some(Value::Object(interval)) => field(interval.get("value")),

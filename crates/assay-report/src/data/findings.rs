@@ -128,7 +128,7 @@ pub(super) fn statement(study: &JudgedStudy<'_>, judged: &CellJudgement) -> Json
         kind,
         plan_changed: plan_changed(study.record, judged),
         // The statements of a mix are compared in the tests that it mixes.
-        answers: kind.and_then(|_| CountedAnswers::of(study.record, judged)),
+        answers: kind.and_then(|_| CountedAnswers::for_cell(study.record, judged)),
     };
     json(STATEMENT, study, &figures)
 }
@@ -166,11 +166,13 @@ struct CountedAnswers {
 
 impl CountedAnswers {
     /// `None` if the answers of the test were not compared.
-    fn of(record: &StudyRecord, judged: &CellJudgement) -> Option<Self> {
+    fn for_cell(record: &StudyRecord, judged: &CellJudgement) -> Option<Self> {
         let (test, system) = (judged.cell.test, judged.system);
-        AnswersByStatement::of(record, system).compared.filter(|_| test.class == Class::Read)?;
-        let of_test =
-            answers::differences(record).filter(|(of, it)| *of == system && it.test == test.name());
+        AnswersByStatement::for_system(record, system)
+            .compared
+            .filter(|_| test.class == Class::Read)?;
+        let of_test = answers::differences(record)
+            .filter(|(index, it)| *index == system && it.test == test.name());
         let found: Vec<_> = of_test.map(|(_, it)| it).collect();
         let is_unknown = |it: &&AnswerDifference| it.what.severity() == Severity::NotCompared;
         if !found.is_empty() && found.iter().all(is_unknown) {

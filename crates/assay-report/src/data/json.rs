@@ -283,7 +283,7 @@ pub fn audit_rows(systems: &[System], findings: &[AuditFinding]) -> JsonValue {
             ("setting", finding.setting.as_str().into()),
             ("values", JsonValue::Named(values.collect())),
             ("class", findings::word(finding.class)),
-            ("kind", findings::word(Topic::of(finding))),
+            ("kind", findings::word(Topic::from_finding(finding))),
             ("why", finding.why.as_str().into()),
         ])
     };

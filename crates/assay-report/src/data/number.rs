@@ -17,7 +17,7 @@ impl From<f64> for Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0.and_then(Digits::of) {
+        match self.0.and_then(Digits::from_value) {
             // Without a decimal point.
             Some(Digits::Whole(value)) => serializer.serialize_i64(value),
             Some(Digits::Fraction(value)) => serializer.serialize_f64(value),

@@ -64,7 +64,7 @@ fn entry(
 /// The interval, which need not be symmetric.
 fn range(estimate: Estimate) -> Option<String> {
     let ends = [estimate.low, estimate.high].map(finite);
-    let [Some(low), Some(high)] = ends.map(|end| Digits::of(end?)) else { return None };
+    let [Some(low), Some(high)] = ends.map(|end| Digits::from_value(end?)) else { return None };
     Some(format!("95% interval: {low} to {high}"))
 }
 

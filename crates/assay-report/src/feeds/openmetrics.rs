@@ -84,7 +84,7 @@ impl Families {
     }
 
     fn sample<'a>(&mut self, name: &str, labels: impl IntoIterator<Item = Label<'a>>, value: f64) {
-        let Some(digits) = Digits::of(value) else { return };
+        let Some(digits) = Digits::from_value(value) else { return };
         let labels =
             labels.into_iter().map(|(label, text)| format!("{label}=\"{}\"", escaped(text)));
         let labels = labels.collect::<Vec<String>>().join(",");

@@ -115,15 +115,15 @@ impl OtavaHistory<'_> {
             // Compares a share of a row with a share of a column.
             if of_study * self.studies.len() > of_column * self.columns.len() {
                 let (_, id) = self.studies.remove(study);
-                let of = self.columns.len();
+                let columns = self.columns.len();
                 left_out.push(format!(
-                    "study {}: {of_study} of {of} values are missing",
+                    "study {}: {of_study} of {columns} values are missing",
                     printable(id)
                 ));
             } else {
                 let (_, name) = self.columns.remove(column).key;
-                let of = self.studies.len();
-                left_out.push(format!("{name}: {of_column} of {of} studies have no value"));
+                let studies = self.studies.len();
+                left_out.push(format!("{name}: {of_column} of {studies} studies have no value"));
             }
         }
     }
@@ -149,7 +149,8 @@ impl OtavaHistory<'_> {
                 versions.push(&point.version);
             }
         }
-        let digits = |value: f64| Digits::of(value).map_or_else(String::new, |it| it.to_string());
+        let digits =
+            |value: f64| Digits::from_value(value).map_or_else(String::new, |it| it.to_string());
         let mut row = vec![
             rfc3339(ms).unwrap_or_default(),
             study.to_owned(),

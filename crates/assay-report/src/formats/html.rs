@@ -23,7 +23,7 @@ pub(super) const FORMAT: Format = Format {
     about: "One self-contained page for a browser",
     extensions: &["html", "htm"],
     render: |page, _| {
-        let wish = Wish::of(Medium::Page, true);
+        let wish = Wish::without_images(Medium::Page, true);
         Some(page.shown(&wish, render))
     },
 };

@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     about: "A table for the terminal",
     extensions: &["txt", "text", "log"],
     render: |page, options| {
-        let wish = Wish::of(Medium::Terminal, options.verbose);
+        let wish = Wish::without_images(Medium::Terminal, options.verbose);
         Some(page.shown(&wish, |document| render(document, *options)))
     },
 };

@@ -39,7 +39,7 @@ fn page(shown: ShownSection) -> Vec<Block<'static>> {
 
 fn plain(shown: ShownSection, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let SectionContent { tables, notes, .. } = shown.content;
-    let bare = Wish::of(wish.medium, wish.is_verbose);
+    let bare = Wish::without_images(wish.medium, wish.is_verbose);
     let choice = move |number: usize| {
         let table = tables.get(number)?;
         Some(vec![Block::Table(table.titled(&bare))])

@@ -49,10 +49,10 @@ pub(crate) struct AnswersByStatement<'a> {
 }
 
 impl<'a> AnswersByStatement<'a> {
-    pub(crate) fn of(record: &'a StudyRecord, system: usize) -> Self {
+    pub(crate) fn for_system(record: &'a StudyRecord, system: usize) -> Self {
         let mut found = Self::default();
         let mut by_statement: BTreeMap<&str, (Severity, BTreeSet<&str>)> = BTreeMap::new();
-        for (_, it) in differences(record).filter(|(of, _)| *of == system) {
+        for (_, it) in differences(record).filter(|(index, _)| *index == system) {
             if let Some(why) = it.why.as_deref().filter(|_| it.is_of_connection()) {
                 let of_why = found.of_connection.entry(why).or_default();
                 of_why.entry(&it.statement).or_default().insert(&it.test);
@@ -70,12 +70,12 @@ impl<'a> AnswersByStatement<'a> {
             }
         }
         for (statement, (severity, tests)) in by_statement {
-            let of = match severity {
+            let list = match severity {
                 Severity::MustFix => &mut found.must_fix,
                 Severity::LookAt => &mut found.look_at,
                 Severity::NotCompared => &mut found.not_compared,
             };
-            of.insert(statement, tests);
+            list.insert(statement, tests);
         }
         found.compared = record.events.iter().find_map(|event| match event.what {
             EventKind::AnswersCompared(compared) if event.system == Some(system) => Some(compared),
@@ -87,8 +87,9 @@ impl<'a> AnswersByStatement<'a> {
 
 /// Statements of the dump that a system refused: the first and their number.
 fn refused_of_dump(record: &StudyRecord, system: usize) -> Option<(&DumpFinding, u64)> {
-    let refused =
-        || restored(record).filter(|(of, it)| *of == system && it.what == DumpFindingKind::Error);
+    let refused = || {
+        restored(record).filter(|(index, it)| *index == system && it.what == DumpFindingKind::Error)
+    };
     let (_, first) = refused().next()?;
     Some((first, refused().map(|(_, it)| it.count).sum()))
 }
@@ -120,14 +121,15 @@ pub(super) fn dump_warnings(study: &JudgedStudy) -> Vec<String> {
         {
             warnings.push(format!("{name} refused {} of the dump", counted(count, "statement")));
         }
-        if let Some((_, empty)) =
-            restored(record).find(|(of, it)| *of == system && it.what == DumpFindingKind::Empty)
+        if let Some((_, empty)) = restored(record)
+            .find(|(index, it)| *index == system && it.what == DumpFindingKind::Empty)
         {
             warnings.push(format!("the dump left {name} with {}", empty.message));
         }
         let made = |it: &DumpFinding| it.what == DumpFindingKind::Made;
         if system == study.base
-            && let Some((_, made)) = restored(record).find(|(of, it)| *of == system && made(it))
+            && let Some((_, made)) =
+                restored(record).find(|(index, it)| *index == system && made(it))
         {
             warnings.push(format!(
                 "the dump has no rows of {}: they were made from definitions, so plans and times may differ from \
@@ -232,7 +234,8 @@ fn of_connections(study: &JudgedStudy) -> Vec<(String, String)> {
     }
     let mut found = Vec::new();
     for system in study.compared.iter().copied() {
-        for (why, statements) in AnswersByStatement::of(study.record, system).of_connection {
+        for (why, statements) in AnswersByStatement::for_system(study.record, system).of_connection
+        {
             let sent = first.get(&(system, why)).copied().unwrap_or_default();
             let what = AnswerPart::Types.in_words();
             let words = format!("{what}: {why}; the first is `{}`", shown(sent));
@@ -298,10 +301,10 @@ fn differing(kinds: &[&'static Transaction]) -> BTreeSet<&'static str> {
 }
 
 /// `2 statements (5 tests)`
-pub(super) fn in_tests(of: &ByStatement<'_>) -> String {
-    let statements = counted(of.len() as u64, "statement");
-    let tests: BTreeSet<&str> = of.values().flatten().copied().collect();
-    match tests.len() <= of.len() {
+pub(super) fn in_tests(list: &ByStatement<'_>) -> String {
+    let statements = counted(list.len() as u64, "statement");
+    let tests: BTreeSet<&str> = list.values().flatten().copied().collect();
+    match tests.len() <= list.len() {
         true => statements,
         false => format!("{statements} ({})", counted(tests.len() as u64, "test")),
     }

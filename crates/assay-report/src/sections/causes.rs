@@ -70,7 +70,7 @@ fn list(heading: String, causes: &[ExplainedCause], more: usize) -> Vec<Block<'s
 /// Failures first, then the largest changes.
 fn causes<'a>(study: &JudgedStudy<'a>) -> Vec<ExplainedCause<'a>> {
     let to_do: BTreeMap<usize, ToDo> =
-        study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
+        study.compared.iter().map(|system| (*system, ToDo::for_system(study, *system))).collect();
     // The list of things to fix shows these failures.
     let is_told = |cell: &&CellJudgement| {
         let of_system = to_do.get(&cell.system).filter(|_| cell.failure.is_some());

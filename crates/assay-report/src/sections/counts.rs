@@ -44,7 +44,7 @@ pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>
         blocks.extend(sections.filter_map(|(number, cell)| section(study, cell, number)));
         return Block::place("counts", "Instructions", "Instructions per operation", blocks);
     }
-    let bare = Wish::of(wish.medium, wish.is_verbose);
+    let bare = Wish::without_images(wish.medium, wish.is_verbose);
     let choice = move |number: usize| {
         let table: &ShadedTable = tables.get(number)?;
         Some(vec![Block::Table(table.titled(&bare))])
@@ -90,7 +90,7 @@ fn limits(study: &JudgedStudy) -> Vec<String> {
         }
         None => vec![LIMITS_OF_HARDWARE.to_owned()],
     };
-    let stripped = counts.iter().flat_map(|of| &of.count.stripped).map(String::as_str);
+    let stripped = counts.iter().flat_map(|counted| &counted.count.stripped).map(String::as_str);
     // Names in brackets are those of code outside any file.
     let stripped: BTreeSet<&str> = stripped.filter(|module| !module.starts_with('[')).collect();
     if !stripped.is_empty() {
@@ -108,7 +108,7 @@ fn limits(study: &JudgedStudy) -> Vec<String> {
 
 /// CPU features hidden by valgrind, and the instruction sets that systems used, as far as names of functions show.
 fn choice_of_code(study: &JudgedStudy, known: &InstructionSets) -> Vec<String> {
-    let list = |of: &BTreeSet<&str>| of.iter().copied().collect::<Vec<_>>().join(", ");
+    let list = |names: &BTreeSet<&str>| names.iter().copied().collect::<Vec<_>>().join(", ");
     let hides = |hidden| format!("valgrind hides features of the CPU ({hidden}){OTHER_CODE}");
     let hidden = (!known.hidden.is_empty()).then(|| list(&known.hidden));
     let mut said: Vec<String> = hidden.map(hides).into_iter().collect();

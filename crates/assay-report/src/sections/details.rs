@@ -59,7 +59,7 @@ impl<'r> DetailsTable<'r> {
             [TestFigure::SERVER_CPU, TestFigure::CLIENT_CPU, TestFigure::CONTEXT_SWITCHES];
         let is_pair = systems.len() == 1;
         let changes = figures.into_iter().filter(|figure| is_pair && is_known(figure)).collect();
-        let (scale, figures) = (study.scale(), TestFigure::of(study));
+        let (scale, figures) = (study.scale(), TestFigure::for_study(study));
         Self { study, scale, figures, changes, systems, rounds: round_charts(study), tests }
     }
 
@@ -111,7 +111,7 @@ impl<'r> DetailsTable<'r> {
         let title = title.into_iter().flat_map(|title| [words(" "), title]);
         let setup = self.study.setup_if_several(section.setup);
         RowGroup {
-            heading: Text::from(group.word.as_str()).and(title).of(setup),
+            heading: Text::from(group.word.as_str()).and(title).with_setup(setup),
             rows: section.rows.iter().map(|row| self.row(section, row)).collect(),
             ..RowGroup::default()
         }
@@ -120,7 +120,7 @@ impl<'r> DetailsTable<'r> {
     fn row(&self, section: &TestGroup<TestRow<'r>>, row: &TestRow<'r>) -> Row {
         let study = self.study;
         let (test, qps) = (row.base.cell.test.name(), Rate(row.base.qps));
-        let name = Text::from(test).of(study.setup_if_several(section.setup));
+        let name = Text::from(test).with_setup(study.setup_if_several(section.setup));
         let base = Text::from(qps.value()).and(interval(qps.spread()));
         let mut cells = vec![TableCell::from(name).key(test), TableCell::from(base).key(qps.key())];
         let others = row.others.iter().zip(&study.compared);
@@ -186,7 +186,7 @@ impl<'r> DetailsTable<'r> {
             let to = format!("#profile-{}", study.number_of(cell));
             blocks.extend(Block::prose("", [link(to, words)]));
         }
-        blocks.extend(study.plans.of(cell).flat_map(|finding| plans(study, finding)));
+        blocks.extend(study.plans.for_cell(cell).flat_map(|finding| plans(study, finding)));
         let rounds = self.rounds.get(&cell);
         blocks.extend(rounds.map(|chart| Block::Figures("rounds", vec![small(chart)])));
         blocks

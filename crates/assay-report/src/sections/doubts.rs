@@ -36,7 +36,7 @@ enum UndecidedReason {
 }
 
 impl UndecidedReason {
-    fn of(doubt: VerdictDoubt) -> Self {
+    fn from_doubt(doubt: VerdictDoubt) -> Self {
         match doubt {
             VerdictDoubt::Unmeasured => Self::Unmeasured,
             VerdictDoubt::SinglePair => Self::SinglePair,
@@ -208,7 +208,7 @@ fn of_cell(record: &StudyRecord, cell: &CellJudgement) -> Option<String> {
 }
 
 pub(crate) fn of_doubt(record: &StudyRecord, doubt: VerdictDoubt) -> String {
-    UndecidedReason::of(doubt).sentence(&[doubt], record)
+    UndecidedReason::from_doubt(doubt).sentence(&[doubt], record)
 }
 
 /// An event that took too long, and the consequence: `no answer to … within 30 s; at least 150 times slower`. `None` if
@@ -258,7 +258,9 @@ pub(super) fn lines(study: &JudgedStudy) -> Vec<String> {
     };
     let undecided = study.judgement.cells.iter().filter(is_undecided);
     let mut doubted: Vec<(usize, UndecidedReason, VerdictDoubt, &CellJudgement)> = undecided
-        .filter_map(|cell| Some((cell.system, UndecidedReason::of(cell.doubt?), cell.doubt?, cell)))
+        .filter_map(|cell| {
+            Some((cell.system, UndecidedReason::from_doubt(cell.doubt?), cell.doubt?, cell))
+        })
         .collect();
     // A stable sort keeps the tests in the order in which they run.
     doubted.sort_by_key(|(system, reason, ..)| (*system, *reason));

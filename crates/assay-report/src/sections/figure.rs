@@ -72,7 +72,7 @@ impl TestFigure {
     pub(super) const CONTEXT_SWITCHES: Self = Self::Row("cs");
 
     /// In the order in which readers want them: measured figures, or, for published results, the published ones.
-    pub(super) fn of(study: &JudgedStudy) -> Vec<Self> {
+    pub(super) fn for_study(study: &JudgedStudy) -> Vec<Self> {
         let cells = &study.judgement.cells;
         let is_known = |figure: &Self| cells.iter().any(|cell| figure.quantity(cell).is_some());
         let is_reported = study.record.is_reported();

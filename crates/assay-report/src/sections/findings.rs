@@ -20,7 +20,7 @@ pub enum Topic {
 
 impl Topic {
     /// The word before the dot of a finding's name determines the topic.
-    pub(crate) fn of(finding: &AuditFinding) -> Self {
+    pub(crate) fn from_finding(finding: &AuditFinding) -> Self {
         // Requested differences are expected.
         if finding.is_asked && finding.class != AuditClass::Expected {
             return Self::Options;
@@ -148,7 +148,7 @@ pub fn by_topic(findings: &[AuditFinding], class: AuditClass) -> Vec<TopicFindin
     // Plans that differ in the same way, by their index among the merged ones.
     let mut plans: BTreeMap<(&[Option<String>], &str), usize> = BTreeMap::new();
     for finding in findings.iter().filter(|finding| finding.class == class) {
-        let topic = Topic::of(finding);
+        let topic = Topic::from_finding(finding);
         let merged = topics.entry(topic).or_default();
         let known = match topic {
             Topic::Plans => *plans.entry((&finding.values, &finding.why)).or_insert(merged.len()),
@@ -166,7 +166,7 @@ pub fn by_topic(findings: &[AuditFinding], class: AuditClass) -> Vec<TopicFindin
 /// defaults that differ.
 pub(crate) fn unasked(findings: &[AuditFinding]) -> Vec<MergedFinding<'_>> {
     let is_default = |finding: &&AuditFinding| {
-        let topic = Topic::of(finding);
+        let topic = Topic::from_finding(finding);
         !finding.is_asked && matches!(topic, Topic::Tables | Topic::Session | Topic::Settings)
     };
     let classes = [AuditClass::Suspicious, AuditClass::Expected, AuditClass::Harmless];
@@ -276,15 +276,15 @@ mod tests {
 
     #[test]
     fn defaults_are_settings_that_nobody_asked_for() {
-        let of =
+        let audit_finding =
             |setting, class, is_asked| AuditFinding { class, is_asked, ..finding(setting, "b") };
         let findings = [
-            of("build.source", AuditClass::Suspicious, false),
-            of("host_cache_size", AuditClass::Harmless, false),
-            of("log_bin", AuditClass::Expected, false),
-            of("sync_binlog", AuditClass::Expected, true),
-            of("plan.scan", AuditClass::Expected, false),
-            of("table.charset", AuditClass::Expected, false),
+            audit_finding("build.source", AuditClass::Suspicious, false),
+            audit_finding("host_cache_size", AuditClass::Harmless, false),
+            audit_finding("log_bin", AuditClass::Expected, false),
+            audit_finding("sync_binlog", AuditClass::Expected, true),
+            audit_finding("plan.scan", AuditClass::Expected, false),
+            audit_finding("table.charset", AuditClass::Expected, false),
         ];
         let names: Vec<String> = unasked(&findings).iter().map(MergedFinding::name).collect();
         assert_eq!(names, ["log_bin", "table.charset", "host_cache_size"]);
@@ -304,13 +304,14 @@ mod tests {
         let names: Vec<(Topic, Vec<String>)> = (groups.iter())
             .map(|group| (group.topic, group.findings.iter().map(MergedFinding::name).collect()))
             .collect();
-        let of = |topic, names: &[&str]| (topic, names.iter().map(|it| (*it).to_owned()).collect());
+        let group =
+            |topic, names: &[&str]| (topic, names.iter().map(|it| (*it).to_owned()).collect());
         assert_eq!(
             names,
             [
-                of(Topic::Builds, &["build.source"]),
-                of(Topic::Settings, &["sql_mode", "autocommit"]),
-                of(Topic::Plans, &["scan, read-only-sum", "point-query"]),
+                group(Topic::Builds, &["build.source"]),
+                group(Topic::Settings, &["sql_mode", "autocommit"]),
+                group(Topic::Plans, &["scan, read-only-sum", "point-query"]),
             ]
         );
         assert_eq!(

@@ -44,7 +44,8 @@ pub(crate) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>
     let mut listed = vec![GateVerdict::Exceeded, GateVerdict::Failed];
     // A study stops at the first excess, so its undecided tests need no advice.
     listed.extend((!has_stopped).then_some(GateVerdict::Undecided));
-    let cells: Vec<&GateCell> = listed.into_iter().flat_map(|verdict| judged.of(verdict)).collect();
+    let cells: Vec<&GateCell> =
+        listed.into_iter().flat_map(|verdict| judged.cells_with(verdict)).collect();
     let (cells, mut rest) = apart(study, cells);
     rest.extend(self::rest(study, judged, has_stopped));
     let basis = basis(study);
@@ -206,13 +207,13 @@ fn rest(study: &JudgedStudy, judged: &GateJudgement, has_stopped: bool) -> Vec<S
         lines.push(format!("{tests} undecided: the study stopped once a limit was exceeded"));
     }
     let room = |cell: &GateCell| {
-        let of = |ratio: Estimate| match study.counts_only() {
+        let distance = |ratio: Estimate| match study.counts_only() {
             true => 1.0 + cell.margin - ratio.high,
             false => ratio.low - (1.0 - cell.margin),
         };
-        cell.ratio.map_or(f64::INFINITY, of)
+        cell.ratio.map_or(f64::INFINITY, distance)
     };
-    let closest = judged.of(GateVerdict::Passed).min_by(|a, b| room(a).total_cmp(&room(b)));
+    let closest = judged.cells_with(GateVerdict::Passed).min_by(|a, b| room(a).total_cmp(&room(b)));
     if let Some(cell) = closest {
         lines.push(format!(
             "{} passed; closest to its limit: {}{}, {}, limit {}",

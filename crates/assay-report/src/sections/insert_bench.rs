@@ -246,7 +246,7 @@ fn relative(study: &JudgedStudy, steps: &[BenchStep], names: &[String]) -> Shade
 
 /// Average rates of a step: queries and inserts, or inserts or indexed rows alone.
 fn bars_of(step: &BenchStep, names: &[String]) -> Vec<StepBars> {
-    let of = |unit: &str, rate: &dyn Fn(&CellJudgement) -> Option<f64>| {
+    let rate_bars = |unit: &str, rate: &dyn Fn(&CellJudgement) -> Option<f64>| {
         let rated = |cell: &&CellJudgement| {
             let (system, name) = (cell.system, names[cell.system].clone());
             Some(StepRate { system, name, rate: rate(cell)?, misses: misses(cell) })
@@ -256,9 +256,9 @@ fn bars_of(step: &BenchStep, names: &[String]) -> Vec<StepBars> {
     };
     let inserts = |cell: &CellJudgement| cell.step.as_ref().map(|step| step.ips);
     let bars = match (step.has_queries, step.name) {
-        (true, _) => [of("queries/s", &rate), of("inserted rows/s", &inserts)],
-        (false, "l.x") => [of("indexed rows/s", &rate), None],
-        (false, _) => [of("inserted rows/s", &rate), None],
+        (true, _) => [rate_bars("queries/s", &rate), rate_bars("inserted rows/s", &inserts)],
+        (false, "l.x") => [rate_bars("indexed rows/s", &rate), None],
+        (false, _) => [rate_bars("inserted rows/s", &rate), None],
     };
     bars.into_iter().flatten().collect()
 }
@@ -292,15 +292,17 @@ fn background(steps: &[BenchStep], names: &[String]) -> Option<ShadedTable> {
 
 /// Longest response times of a kind of statements in all steps that have any.
 fn longest(kind: &StatementKind, steps: &[BenchStep], names: &[String]) -> Option<ShadedTable> {
-    let (word, of) = kind;
+    let (word, statements_of) = kind;
     let has = |step: &&BenchStep| {
         let is_headline = step.has_queries == (*word == "query");
-        is_headline && step.cells.iter().any(|cell| has_any(cell, *of))
+        is_headline && step.cells.iter().any(|cell| has_any(cell, *statements_of))
     };
     let column = |step: &BenchStep| {
         let shaded = |cell: &&CellJudgement| match &cell.step {
             None => ShadedCell::none(),
-            Some(done) => ShadedCell::plain(format!("{:.3}", of(done).longest_ns as f64 / 1e9)),
+            Some(done) => {
+                ShadedCell::plain(format!("{:.3}", statements_of(done).longest_ns as f64 / 1e9))
+            }
         };
         (step.name.to_owned(), step.cells.iter().map(shaded).collect())
     };
@@ -310,20 +312,26 @@ fn longest(kind: &StatementKind, steps: &[BenchStep], names: &[String]) -> Optio
 }
 
 /// Whether response times are known; they are not for a published rate.
-fn has_any(cell: &CellJudgement, of: fn(&StepSummary) -> &Statements) -> bool {
-    cell.step.as_ref().is_some_and(|step| of(step).longest_ns > 0)
+fn has_any(cell: &CellJudgement, statements_of: fn(&StepSummary) -> &Statements) -> bool {
+    cell.step.as_ref().is_some_and(|step| statements_of(step).longest_ns > 0)
 }
 
 /// Queries come first.
 fn responses(step: &BenchStep, names: &[String]) -> Vec<ShadedTable> {
-    let present = |(_, of): &&StatementKind| step.cells.iter().any(|cell| has_any(cell, *of));
+    let present = |(_, statements_of): &&StatementKind| {
+        step.cells.iter().any(|cell| has_any(cell, *statements_of))
+    };
     let kinds = KINDS.iter().rev().filter(present);
-    kinds.map(|(word, of)| responses_of(step, (word, *of), names)).collect()
+    kinds.map(|(word, statements_of)| responses_of(step, (word, *statements_of), names)).collect()
 }
 
-fn responses_of(step: &BenchStep, (word, of): StatementKind, names: &[String]) -> ShadedTable {
+fn responses_of(
+    step: &BenchStep,
+    (word, statements_of): StatementKind,
+    names: &[String],
+) -> ShadedTable {
     let done: Vec<Option<&Statements>> =
-        step.cells.iter().map(|cell| cell.step.as_ref().map(of)).collect();
+        step.cells.iter().map(|cell| cell.step.as_ref().map(statements_of)).collect();
     let bucket = |index: usize| {
         let cell = |statements: &Option<&Statements>| {
             let Some(statements) = statements else { return ShadedCell::none() };

@@ -136,7 +136,8 @@ fn page_table(study: &JudgedStudy, matrix: &Matrix) -> Table {
         Row { id, ..Row::new(cells.chain(has_intervals.then(|| self::widest(row).into()))) }
     };
     let group = |section: &MatrixSection| RowGroup {
-        heading: Text::from(section.group.word.as_str()).of(study.setup_if_several(section.setup)),
+        heading: Text::from(section.group.word.as_str())
+            .with_setup(study.setup_if_several(section.setup)),
         rows: section.rows.iter().map(row).collect(),
         ..RowGroup::default()
     };

@@ -25,12 +25,12 @@ pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
 }
 
 fn table(study: &JudgedStudy, base: &CellJudgement, systems: &[usize]) -> Option<ShadedTable> {
-    let of = |&system: &usize| {
+    let metrics_of_system = |&system: &usize| {
         let cell = study.cell(base.cell, system)?;
         Some((study.label(system), values(study, cell), cell.qps.map(|qps| qps.value)))
     };
     let all: Vec<(&str, MetricValues, Option<f64>)> =
-        systems.iter().map(of).collect::<Option<_>>()?;
+        systems.iter().map(metrics_of_system).collect::<Option<_>>()?;
     // QPS alone is in other tables.
     let has_metrics = all.iter().any(|(_, values, _)| values.iter().any(Option::is_some));
     let (_, first, _) = all.first().filter(|_| has_metrics)?;

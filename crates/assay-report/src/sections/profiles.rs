@@ -43,7 +43,7 @@ pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>
                 id: format!("profile-{}", study.number_of(base.cell)),
                 class: "profile",
                 blocks: Block::part(Frame::Plain, "sampled", of_test(study, base)),
-                ..Section::new(Text::from(base.cell.test.name()).of(setup), fold)
+                ..Section::new(Text::from(base.cell.test.name()).with_setup(setup), fold)
             })
         }));
     }
@@ -91,7 +91,7 @@ fn tables(
     let mut tables = Vec::new();
     let most = |all: &[FunctionChange]| {
         let sum =
-            |of: fn(&QuantityChange) -> f64| all.iter().map(|it| of(&it.changed)).sum::<f64>();
+            |part: fn(&QuantityChange) -> f64| all.iter().map(|it| part(&it.changed)).sum::<f64>();
         sum(|it| it.before).max(sum(|it| it.after))
     };
     let is_busy = most(&profile.background) > BACKGROUND_MIN * most(&profile.serving);
@@ -174,7 +174,8 @@ fn functions(all: &[FunctionChange], whole: Option<QuantityChange>) -> Vec<Accou
 
 /// The sum has no known interval: the shares depend on each other.
 fn summed(all: &[&FunctionChange]) -> Option<QuantityChange> {
-    let sum = |of: fn(&QuantityChange) -> f64| all.iter().map(|it| of(&it.changed)).sum::<f64>();
+    let sum =
+        |part: fn(&QuantityChange) -> f64| all.iter().map(|it| part(&it.changed)).sum::<f64>();
     let (before, after) = (sum(|it| it.before), sum(|it| it.after));
     let by = Estimate::without_interval(after - before);
     (!all.is_empty()).then_some(QuantityChange { before, after, by })
@@ -209,13 +210,13 @@ impl Calls {
     }
 }
 
-fn of<'a>(study: &'a JudgedStudy, cell: CellId, system: usize) -> Option<&'a Profile> {
+fn find_profile<'a>(study: &'a JudgedStudy, cell: CellId, system: usize) -> Option<&'a Profile> {
     let mut all = study.record.profiles.iter();
     all.find(|it| it.cell == cell && it.system == system).map(|it| &it.profile)
 }
 
 fn with_samples<'a>(study: &'a JudgedStudy, cell: CellId, system: usize) -> Option<&'a Profile> {
-    of(study, cell, system).filter(|it| it.serving.total() > 0)
+    find_profile(study, cell, system).filter(|it| it.serving.total() > 0)
 }
 
 /// CPU time per operation of the calls of a cell; 0 without samples.
@@ -235,7 +236,7 @@ fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     let mine = with_samples(study, cell.cell, cell.system)?;
     let base = with_samples(study, cell.cell, study.base).filter(|_| cell.system != study.base);
     let base = base.filter(|base| are_comparable(base, mine));
-    let [modules_of_base, modules] = Modules::of(base.unwrap_or(mine), mine);
+    let [modules_of_base, modules] = Modules::from_profiles(base.unwrap_or(mine), mine);
     let base = base.map(|base| Side {
         tree: &base.serving,
         modules: &modules_of_base,
@@ -250,7 +251,7 @@ fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
 }
 
 fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
-    let Some(profile) = of(study, cell.cell, cell.system) else { return Vec::new() };
+    let Some(profile) = find_profile(study, cell.cell, cell.system) else { return Vec::new() };
     let limits = &profile.limits;
     let samples = profile.serving.total().saturating_add(profile.background.total());
     let part = |count: u64, all: u64| 100.0 * count as f64 / all.max(count).max(1) as f64;
@@ -286,7 +287,7 @@ fn limits(study: &JudgedStudy, cell: &CellJudgement) -> Vec<String> {
     }
     let unmatched = cell.profile.as_ref().and_then(|it| unmatched(&it.serving));
     said.extend(unmatched);
-    let base = of(study, cell.cell, study.base);
+    let base = find_profile(study, cell.cell, study.base);
     if let Some(base) = base.filter(|base| !are_comparable(base, profile)) {
         let why = match base.limits.no_kernel == limits.no_kernel {
             true => "no operation ended while one of them was sampled",

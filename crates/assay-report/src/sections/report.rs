@@ -110,7 +110,7 @@ pub(super) fn with_heading<'r>(
     document: PageDocument<'r>,
 ) -> PageDocument<'r> {
     let others: Vec<String> = study.others().map(|system| study.titled(system)).collect();
-    let heading = Heading::of(&study.titled(study.base), &others);
+    let heading = Heading::for_comparison(&study.titled(study.base), &others);
     let repeats_answer = wish.is_terminal() && wish.is_verbose;
     PageDocument { title: heading.line(), heading, repeats_answer, ..document }
 }

@@ -82,12 +82,12 @@ fn errors(study: &JudgedStudy, cell: &CellJudgement) -> [String; 3] {
 
 /// The published percentiles, as written: `95`.
 fn percentiles(cell: &CellJudgement) -> Vec<&str> {
-    let of = |name: &'_ str| -> Option<(usize, usize)> {
+    let number_range = |name: &'_ str| -> Option<(usize, usize)> {
         let at = name.strip_prefix(PERCENTILE.0)?.strip_suffix(PERCENTILE.1)?;
         at.parse::<f64>().ok().map(|_| (PERCENTILE.0.len(), at.len()))
     };
     let found = cell.published.iter().filter_map(|(name, _)| {
-        let (from, length) = of(name)?;
+        let (from, length) = number_range(name)?;
         name.get(from..from + length)
     });
     found.collect()

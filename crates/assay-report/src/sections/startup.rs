@@ -34,7 +34,7 @@ pub(crate) fn options(
         })
     };
     let is_of_base = move |option: &UntakenOption, severity: Severity| {
-        let mut of_base = of_events(base).filter(|(_, of)| *of == severity);
+        let mut of_base = of_events(base).filter(|(_, rank)| *rank == severity);
         of_base.any(|(options, _)| options.iter().any(|it| it.name == option.name))
     };
     let systems = (0..record.systems.len())
@@ -51,11 +51,13 @@ pub(crate) fn options(
 
 /// Users of a dump who can log in to the base and not to the system.
 pub(super) fn logins(record: &StudyRecord, base: usize, system: usize) -> Vec<&DumpFinding> {
-    let of = |wanted: usize| {
-        let all = restored(record).filter(move |(of, _)| *of == wanted);
+    let refused_logins = |wanted: usize| {
+        let all = restored(record).filter(move |(index, _)| *index == wanted);
         all.map(|(_, it)| it).filter(|it| it.what == DumpFindingKind::Login)
     };
-    of(system).filter(|it| !of(base).any(|other| other.message == it.message)).collect()
+    refused_logins(system)
+        .filter(|it| !refused_logins(base).any(|other| other.message == it.message))
+        .collect()
 }
 
 fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
@@ -67,7 +69,7 @@ fn obstacles(study: &JudgedStudy) -> Vec<Obstacle> {
         let server = format!("{product} {}", artifact.version());
         let facts = |severity: Severity| -> Vec<(String, String)> {
             let of_system =
-                options(record).filter(|(of, _, rank)| *of == system && *rank == severity);
+                options(record).filter(|(index, _, rank)| *index == system && *rank == severity);
             of_system.map(|(_, option, _)| fact(option)).collect()
         };
         let (refused, deprecated) = (facts(Severity::MustFix), facts(Severity::LookAt));

@@ -51,11 +51,11 @@ fn table(study: &JudgedStudy, cell: CellId) -> Option<ShadedTable> {
     let interesting = study.threshold();
     let rows = places.iter().map(|StatementChange { kind, step, time }| {
         let before = ShadedCell::plain(figure(Some(time.before)));
-        let of = |changes: &Vec<StatementChange>| {
+        let change_cell = |changes: &Vec<StatementChange>| {
             let found = changes.iter().find(|it| (it.kind, it.step) == (*kind, *step));
             found.map_or_else(ShadedCell::none, |it| changed(it, interesting))
         };
-        let cells = std::iter::once(before).chain(changes.iter().map(of)).collect();
+        let cells = std::iter::once(before).chain(changes.iter().map(change_cell)).collect();
         ShadedRow { name: name(cell.test, *kind, *step), cells }
     });
     let others = study.compared.iter().map(|system| format!("{} µs", study.label(*system)));

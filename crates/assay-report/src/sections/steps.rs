@@ -83,7 +83,7 @@ fn table(study: &JudgedStudy, table: &StepTable) -> Table {
     let rows = table.rows.iter().map(|row| {
         let CellId { test, setup } = row.cell;
         let to = format!("#test-{}", study.number_of(row.cell));
-        let name = Text::from(link(to, test.name())).of(study.setup_if_several(setup));
+        let name = Text::from(link(to, test.name())).with_setup(study.setup_if_several(setup));
         let change = row.change.as_ref().map_or("", |change| change.sentence.as_str());
         let steps = row.steps.iter().map(step);
         Row::new(std::iter::once(TableCell::from(name)).chain(steps).chain([change.into()]))

@@ -296,8 +296,8 @@ fn by_second(study: &JudgedStudy, cell: CellId) -> Vec<Chart> {
     charts.into_iter().flatten().collect()
 }
 
-fn values(study: &JudgedStudy, of: impl Fn(usize) -> Vec<Option<f64>>) -> Vec<Values> {
-    (0..study.record.systems.len()).map(|system| (system, of(system))).collect()
+fn values(study: &JudgedStudy, values_of: impl Fn(usize) -> Vec<Option<f64>>) -> Vec<Values> {
+    (0..study.record.systems.len()).map(|system| (system, values_of(system))).collect()
 }
 
 /// Below this many clients, a decimal is shown: there are few whole numbers.

@@ -414,8 +414,8 @@ fn ratio(study: &JudgedStudy, other: Option<&CellJudgement>, has_words: bool) ->
 }
 
 fn figure_of(test: &TestRow, others: &[Option<&CellJudgement>], figure: &TestFigure) -> String {
-    let text = |of: &dyn Fn(&CellJudgement) -> String| -> Vec<String> {
-        others.iter().map(|it| it.map_or_else(|| NONE.to_owned(), of)).collect()
+    let text = |show: &dyn Fn(&CellJudgement) -> String| -> Vec<String> {
+        others.iter().map(|it| it.map_or_else(|| NONE.to_owned(), show)).collect()
     };
     match figure {
         TestFigure::CpuRatio => text(&|other| Quotient(other.cpu_ratio).to_string()).join("  "),

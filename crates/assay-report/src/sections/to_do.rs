@@ -50,20 +50,22 @@ fn is_of_statements(study: &JudgedStudy) -> bool {
 
 impl<'a> ToDo<'a> {
     /// Empty for a study of other statements.
-    pub(super) fn of(study: &JudgedStudy<'a>, system: usize) -> Self {
+    pub(super) fn for_system(study: &JudgedStudy<'a>, system: usize) -> Self {
         if !is_of_statements(study) {
             return Self::default();
         }
         let record = study.record;
         let mut refused: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        let errors =
-            differences(record).filter(|(of, it)| *of == system && it.what == AnswerPart::Error);
+        let errors = differences(record)
+            .filter(|(index, it)| *index == system && it.what == AnswerPart::Error);
         errors.for_each(|(_, it)| refused.entry(&it.test).or_default().push(&it.here));
         let options = [Severity::MustFix, Severity::LookAt].map(|wanted| {
-            startup::options(record).filter(|(of, _, it)| (*of, *it) == (system, wanted)).count()
+            startup::options(record)
+                .filter(|(index, _, it)| (*index, *it) == (system, wanted))
+                .count()
         });
         Self {
-            statements: AnswersByStatement::of(record, system),
+            statements: AnswersByStatement::for_system(record, system),
             failing: failing(study, system, &refused),
             settings: answers::refused_settings(study, system),
             query_cache: query_cache(study, system),
@@ -88,14 +90,14 @@ impl<'a> ToDo<'a> {
     fn counts(&self) -> [(u64, String); 2] {
         let AnswersByStatement { must_fix, look_at, of_connection, .. } = &self.statements;
         let several = |count: u64, one: &str| (count, counted(count, one));
-        let of = |parts: Vec<(u64, String)>| {
+        let total = |parts: Vec<(u64, String)>| {
             let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
             let words: Vec<String> = parts.iter().map(|(_, words)| words.clone()).collect();
             (parts.iter().map(|(count, _)| count).sum(), words.join(", "))
         };
         let [refused, deprecated] = self.options.map(|it| it as u64);
         let (failing, settings) = (self.failing.len() as u64, self.settings.len() as u64);
-        let fix = of(vec![
+        let fix = total(vec![
             (refused, format!("{} of the config file", counted(refused, "option"))),
             several(self.logins as u64, "login plugin"),
             (must_fix.len() as u64, in_tests(must_fix)),
@@ -103,7 +105,7 @@ impl<'a> ToDo<'a> {
             several(settings, "session setting"),
             (self.of_dump, format!("{} of the dump", counted(self.of_dump, "statement"))),
         ]);
-        let look = of(vec![
+        let look = total(vec![
             (look_at.len() as u64, in_tests(look_at)),
             several(of_connection.len() as u64, "connection collation"),
             (u64::from(self.query_cache.is_some()), "the query cache".to_owned()),
@@ -116,12 +118,12 @@ impl<'a> ToDo<'a> {
 /// Number of statements of the dump that the system refuses and the base accepts.
 fn refused_of_dump(record: &StudyRecord, base: usize, system: usize) -> u64 {
     let place = |it: &DumpFinding| (it.file.clone(), it.line, it.statement.clone());
-    let of = |wanted: usize| {
-        let all = restored(record).filter(move |(of, _)| *of == wanted);
+    let refused = |wanted: usize| {
+        let all = restored(record).filter(move |(index, _)| *index == wanted);
         all.map(|(_, it)| it).filter(|it| it.what == DumpFindingKind::Error)
     };
-    let of_base: BTreeSet<_> = of(base).map(place).collect();
-    of(system).filter(|it| !of_base.contains(&place(it))).map(|it| it.count).sum()
+    let of_base: BTreeSet<_> = refused(base).map(place).collect();
+    refused(system).filter(|it| !of_base.contains(&place(it))).map(|it| it.count).sum()
 }
 
 /// Whether two failures are the same error of a server. Answers and tests format its code differently, and its words
@@ -146,7 +148,7 @@ fn code_and_words(text: &str) -> Option<(&str, &str)> {
 
 /// For readers who read no further, the query cache first: it makes times meaningless.
 pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
-    let all: Vec<_> = study.compared.iter().map(|it| (*it, ToDo::of(study, *it))).collect();
+    let all: Vec<_> = study.compared.iter().map(|it| (*it, ToDo::for_system(study, *it))).collect();
     let caches = cache_warnings(study, all.iter().filter_map(|(_, it)| it.query_cache.as_ref()));
     let counts = all.iter().filter_map(|(system, it)| {
         let [(fix, to_fix), (look, to_look_at)] = it.counts();
@@ -167,7 +169,7 @@ const SHORT: usize = 10;
 /// Lists of findings about a user's statements.
 pub(super) fn findings(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let to_do: BTreeMap<usize, ToDo> =
-        study.compared.iter().map(|system| (*system, ToDo::of(study, *system))).collect();
+        study.compared.iter().map(|system| (*system, ToDo::for_system(study, *system))).collect();
     let is_told = |system: usize, test: &str, failure: &str| {
         to_do.get(&system).is_some_and(|of_system| of_system.tells(test, Some(failure)))
     };
@@ -189,7 +191,7 @@ pub(super) fn findings(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'stati
 
 fn lists(study: &JudgedStudy) -> Vec<FindingList> {
     let facts = study.compared.iter().flat_map(|system| {
-        ToDo::of(study, *system).failing.into_iter().map(|cell| {
+        ToDo::for_system(study, *system).failing.into_iter().map(|cell| {
             let why = shown(cell.failure.as_deref().unwrap_or("it was not measured"));
             (about(study, *system, &study.cell_name(cell.cell)), why)
         })
@@ -363,8 +365,8 @@ fn to_do_facts(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, Stri
     let AnswersByStatement { must_fix, look_at, not_compared, of_connection, compared } =
         statements;
     let mut facts = Vec::new();
-    let of = |name, of| named(of).map(|message| (name, message));
-    facts.extend(of("must be fixed: refused, or other rows", must_fix));
+    let fact = |name, list| named(list).map(|message| (name, message));
+    facts.extend(fact("must be fixed: refused, or other rows", must_fix));
     if !failing.is_empty() {
         let names: Vec<String> = failing.iter().map(|cell| study.cell_name(cell.cell)).collect();
         facts.push(("must be fixed: fails on this system only", counted_names(&names, "test")));
@@ -373,20 +375,20 @@ fn to_do_facts(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, Stri
         facts.push(("must be fixed: settings of sessions", settings.join(", ")));
     }
     facts.extend(query_cache.iter().map(|it| ("must be looked at: query cache", it.who.clone())));
-    facts.extend(of("must be looked at: other order, types, names or warnings", look_at));
+    facts.extend(fact("must be looked at: other order, types, names or warnings", look_at));
     let collations = of_connection.iter().filter_map(|(why, statements)| {
         let message = format!("{why}; {}", named(statements)?);
         Some(("must be looked at: collation of connections", message))
     });
     facts.extend(collations);
     facts.extend(compared.map(|compared| ("the same answers", compared.same_in_words())));
-    facts.extend(of("answers not compared", not_compared));
+    facts.extend(fact("answers not compared", not_compared));
     facts
 }
 
 /// Answers first, then speed: the verdicts of all tests, as the answer of the report counts them.
 fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> {
-    let to_do_here = ToDo::of(study, system);
+    let to_do_here = ToDo::for_system(study, system);
     let mut facts = to_do_facts(study, &to_do_here);
     let cells = study.judgement.cells.iter().filter(|cell| cell.system == system);
     let cells: Vec<&CellJudgement> = cells.collect();
@@ -424,16 +426,16 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> 
 }
 
 /// `3 statements: orders (2 statements), top`
-fn named(of: &ByStatement<'_>) -> Option<String> {
+fn named(list: &ByStatement<'_>) -> Option<String> {
     let mut by_test: BTreeMap<&str, u64> = BTreeMap::new();
-    of.values().flatten().for_each(|test| *by_test.entry(test).or_default() += 1);
+    list.values().flatten().for_each(|test| *by_test.entry(test).or_default() += 1);
     let name = |(test, statements): (&&str, &u64)| match statements {
         1 => (*test).to_owned(),
         several => format!("{test} ({})", counted(*several, "statement")),
     };
     let names: Vec<String> = by_test.iter().map(name).collect();
-    let statements = in_tests(of);
-    (!of.is_empty()).then(|| format!("{statements}: {}", shortened(&names, NAMED)))
+    let statements = in_tests(list);
+    (!list.is_empty()).then(|| format!("{statements}: {}", shortened(&names, NAMED)))
 }
 
 fn counted_names(names: &[String], what: &str) -> String {
@@ -446,9 +448,9 @@ fn outcome(study: &JudgedStudy, cell: &CellJudgement) -> String {
     let has_nothing = cell.slices == 0
         && matches!(cell.verdict, Verdict::Undecided | Verdict::Uneven | Verdict::Failed);
     if cell.verdict == Verdict::Failed || has_nothing {
-        let of = |system| study.cell(cell.cell, system).and_then(|it| it.failure.as_deref());
-        let of_base = of(study.base);
-        let fails_everywhere = (0..study.record.systems.len()).all(|it| of(it).is_some());
+        let failure = |system| study.cell(cell.cell, system).and_then(|it| it.failure.as_deref());
+        let of_base = failure(study.base);
+        let fails_everywhere = (0..study.record.systems.len()).all(|it| failure(it).is_some());
         let on_all = if fails_everywhere { "on all systems: " } else { "" };
         let unanswered = differences(study.record)
             .find(|(_, it)| it.test == cell.cell.test.name() && it.what == AnswerPart::NoAnswer)

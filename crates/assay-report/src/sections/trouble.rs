@@ -119,9 +119,9 @@ fn busiest(record: &StudyRecord) -> String {
 
 /// `399 good, 4 in machine trouble (other processes 3, clock jumps 1; not judged, ...)`.
 pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
-    let of =
+    let count =
         |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
-    let (good, troubled) = (of(&SliceOutcome::Good), of(&SliceOutcome::Troubled));
+    let (good, troubled) = (count(&SliceOutcome::Good), count(&SliceOutcome::Troubled));
     let fate = if record.study.experiment.has_steps() {
         "judged all the same, because a step takes minutes"
     } else if judgement.cells.iter().any(|cell| cell.is_disturbed) {

@@ -32,7 +32,10 @@ pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>
             blocks.push(Block::Section(Section {
                 class: "versions",
                 blocks: vec![Block::Figures("panels", figures)],
-                ..Section::new(Text::from(section.group.word.as_str()).of(setup), Fold::Open)
+                ..Section::new(
+                    Text::from(section.group.word.as_str()).with_setup(setup),
+                    Fold::Open,
+                )
             }));
         }
     }

@@ -58,9 +58,9 @@ pub(crate) fn counted(tests: &[(usize, [Count; 2])]) -> StudyRecord {
     }
     for (test, counts) in tests {
         let cell = record.study.cells[*test].id;
-        let of =
+        let cell_count =
             |(system, count): (usize, &Count)| CellCount { system, cell, count: count.clone() };
-        record.counts.extend(counts.iter().enumerate().map(of));
+        record.counts.extend(counts.iter().enumerate().map(cell_count));
     }
     record
 }

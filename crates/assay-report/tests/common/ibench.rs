@@ -84,9 +84,12 @@ fn slice(cell: CellId, rate: f64, is_slow: bool, like: &Slice) -> Slice {
 }
 
 fn series(slice: &Slice) -> [(SliceId, Series); 2] {
-    let of = |name: &str, counts| {
+    let named_series = |name: &str, counts| {
         let name = name.to_owned();
         (slice.id(), Series { name, step_ms: 1000, counts })
     };
-    [of("insert.1", vec![100, 0, 200, 100]), of("insert-longest-us.1", vec![1000, 0, 2000, 500])]
+    [
+        named_series("insert.1", vec![100, 0, 200, 100]),
+        named_series("insert-longest-us.1", vec![1000, 0, 2000, 500]),
+    ]
 }

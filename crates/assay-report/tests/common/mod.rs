@@ -34,7 +34,7 @@ pub(crate) fn record(others: &[&str]) -> StudyRecord {
             slice_ms: 50,
             placement: CpuPlacement::OneCpu,
             priority: Priority::Normal,
-            ..PlannedCell::of(CellId { test, setup })
+            ..PlannedCell::new(CellId { test, setup })
         })
         .collect();
     let mut systems = vec![system("10.11", "10.11.19", "bookworm-security", true)];
@@ -127,7 +127,7 @@ fn slice(system: usize, cell: CellId, block: u32, round: u32, qps: f64) -> Slice
             ..WorkCounters::default()
         },
         counters: counters.into_iter().collect(),
-        ..Slice::of(system, cell)
+        ..Slice::new(system, cell)
     }
 }
 
@@ -148,7 +148,7 @@ fn study(cells: Vec<PlannedCell>, setup: Setup) -> Study {
             .into(),
         workload_version: 1,
         assay_version: "0.1.0".into(),
-        ..Study::of("20261118-0a1b".into(), 1_795_000_000_000, &[])
+        ..Study::published("20261118-0a1b".into(), 1_795_000_000_000, &[])
     }
 }
 
@@ -178,7 +178,7 @@ fn host() -> Host {
 fn system(name: &str, version: &str, channel: &str, is_base: bool) -> System {
     System {
         name: format!("mariadb@{name}"),
-        spec: SystemSpec::of(Product::MariaDb, Origin::Version(name.into())),
+        spec: SystemSpec::new(Product::MariaDb, Origin::Version(name.into())),
         artifact: Artifact::Prefix(Prefix {
             path: "/prefix".into(),
             sha256: "0123456789abcdef".repeat(4),

@@ -171,7 +171,7 @@ pub(crate) fn with_setups(record: StudyRecord, setups: &[Setup]) -> StudyRecord 
     several.study.cells.clear();
     several.slices.clear();
     for &setup in setups {
-        let id = |of: CellId| CellId { setup, ..of };
+        let id = |cell: CellId| CellId { setup, ..cell };
         let cells = record.study.cells.iter().cloned();
         several.study.cells.extend(cells.map(|it| PlannedCell { id: id(it.id), ..it }));
         let slices = record.slices.iter().cloned();

@@ -366,15 +366,15 @@ fn screen_readers_are_told_what_everything_is() {
         let nodes: Vec<&Value> = tree["nodes"].as_array().unwrap().iter().collect();
         let message =
             |node: &Value, what: &str| node[what]["value"].as_str().unwrap_or("").to_owned();
-        let of = |role: &str| -> Vec<String> {
+        let names_of_role = |role: &str| -> Vec<String> {
             let is_it = |it: &&&Value| it["ignored"] == false && message(it, "role") == role;
             nodes.iter().filter(is_it).map(|it| message(it, "name")).collect()
         };
-        assert_eq!(of("main").len(), 1, "{name}");
-        assert!(!of("heading").is_empty(), "{name}");
+        assert_eq!(names_of_role("main").len(), 1, "{name}");
+        assert!(!names_of_role("heading").is_empty(), "{name}");
         for role in ["heading", "button", "link", "searchbox", "combobox", "image", "region"] {
             assert!(
-                of(role).iter().all(|it| !it.trim().is_empty()),
+                names_of_role(role).iter().all(|it| !it.trim().is_empty()),
                 "{name}: {role} without a name"
             );
         }

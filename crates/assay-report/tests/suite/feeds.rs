@@ -54,17 +54,17 @@ fn benchmarks(text: &str) -> Vec<(String, Value)> {
 fn bencher_gets_values_with_their_intervals() {
     let fed = fed("bmf", &failed());
     let benchmarks = benchmarks(&fed.text);
-    let of = |name: &str| benchmarks.iter().find(|(it, _)| it == name).map(|(_, it)| it);
-    let point = of("mariadb@11.8/point-query/clients=1/tables=1/rows=100000").unwrap();
+    let find = |name: &str| benchmarks.iter().find(|(it, _)| it == name).map(|(_, it)| it);
+    let point = find("mariadb@11.8/point-query/clients=1/tables=1/rows=100000").unwrap();
     let rqps = &point["relative-throughput-ratio"];
     let number = |key: &str| rqps[key].as_f64().unwrap();
     assert!((number("value") - 0.8).abs() < 0.01, "{rqps}");
     assert!(number("lower_value") < number("value") && number("value") < number("upper_value"));
-    assert!(of("mariadb@10.11/insert/clients=1/tables=1/rows=100000").is_some());
-    assert_eq!(of("mariadb@11.8/insert/clients=1/tables=1/rows=100000"), None);
+    assert!(find("mariadb@10.11/insert/clients=1/tables=1/rows=100000").is_some());
+    assert_eq!(find("mariadb@11.8/insert/clients=1/tables=1/rows=100000"), None);
     assert_eq!(fed.left_out.len(), 1);
     assert!(fed.left_out[0].contains("insert") && fed.left_out[0].contains("the server \"ended\""));
-    let base = of("mariadb@10.11/point-query/clients=1/tables=1/rows=100000").unwrap();
+    let base = find("mariadb@10.11/point-query/clients=1/tables=1/rows=100000").unwrap();
     assert!(
         base["throughput"]["value"].is_number() && base.get("relative-throughput-ratio").is_none()
     );
@@ -100,13 +100,13 @@ fn github_gets_an_array_in_which_bigger_is_better() {
         }
         assert!(["ops/s", "ratio"].contains(&entry["unit"].as_str().unwrap()));
     }
-    let of = |name: &str| entries.iter().find(|entry| entry["name"] == name);
-    let point = of("mariadb@11.8/point-query/clients=1/tables=1/rows=100000/rqps").unwrap();
+    let find = |name: &str| entries.iter().find(|entry| entry["name"] == name);
+    let point = find("mariadb@11.8/point-query/clients=1/tables=1/rows=100000/rqps").unwrap();
     assert!(point["range"].as_str().unwrap().starts_with("95% interval: 0.7"), "{point}");
     let extra = point["extra"].as_str().unwrap();
     assert!(extra.starts_with("verdict: slower"), "{extra}");
     assert!(extra.contains("\nbase: mariadb@10.11 10.11.19\nstudy: "), "{extra}");
-    assert!(of("mariadb@11.8/insert/clients=1/tables=1/rows=100000/qps").is_none());
+    assert!(find("mariadb@11.8/insert/clients=1/tables=1/rows=100000/qps").is_none());
     assert!(fed.left_out[0].contains("the server \"ended\""));
 }
 

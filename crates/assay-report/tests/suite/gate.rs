@@ -90,7 +90,7 @@ fn junit_is_read_back() {
     let document = Document::parse(&found).unwrap();
     let suite = one(&document, "testsuite");
     assert_eq!(suite.attribute("name"), Some("mariadb@11.8<&\"'"));
-    let count = |of: &str| suite.attribute(of).unwrap().parse::<usize>().unwrap();
+    let count = |name: &str| suite.attribute(name).unwrap().parse::<usize>().unwrap();
     assert_eq!(
         (count("tests"), count("failures"), count("errors"), count("skipped")),
         (5, 2, 1, 0)

@@ -22,7 +22,7 @@ fn renamed(test: Test) -> Test {
         group.word.insert_str(0, EVIL);
         group.title.insert_str(0, EVIL);
     }
-    Test::of(definition)
+    Test::intern(definition)
 }
 
 fn hostile() -> StudyRecord {

@@ -18,12 +18,12 @@ fn the_report_of_a_study_says_what_was_worth_changing() {
     let mut record = common::record(&["11.8"]);
     record.runs[0].host.doctor = Some(busy);
     let judgement = assay_verdict::judge(&record);
-    let of = |format| assay_report::render(&record, &judgement, format, &OPTIONS);
+    let render_as = |format| assay_report::render(&record, &judgement, format, &OPTIONS);
     for format in [Format::TEXT, Format::MARKDOWN, Format::HTML] {
-        let report = of(format);
+        let report = render_as(format);
         assert!(report.contains("noise before the study: ±"), "{report}");
         assert!(report.contains("worth changing: ") && report.contains("rustc 97%"), "{report}");
     }
-    let json: serde_json::Value = serde_json::from_str(&of(Format::JSON)).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&render_as(Format::JSON)).unwrap();
     assert_eq!(json["host"]["doctor"]["noise"]["asked_ms"], 1.0);
 }

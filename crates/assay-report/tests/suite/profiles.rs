@@ -43,8 +43,8 @@ fn profile(server: &str, functions: &[(&str, u64)]) -> Profile {
 fn with_profiles(base: Profile, other: Profile) -> StudyRecord {
     let mut record = record(&["11.8"]);
     let cell = record.study.cells[0].id;
-    let of = |(system, profile)| CellProfile { system, cell, profile };
-    record.profiles = [base, other].into_iter().enumerate().map(of).collect();
+    let cell_profile = |(system, profile)| CellProfile { system, cell, profile };
+    record.profiles = [base, other].into_iter().enumerate().map(cell_profile).collect();
     record
 }
 
@@ -129,12 +129,12 @@ fn text_and_markdown_tell_how_to_see_profiles() {
     let profile = profile("mysqld", &[("read", 500)]);
     let profiled = with_profiles(profile.clone(), profile);
     let options = TextOptions { width: 80, color: false, verbose: true };
-    let of = |record: &StudyRecord, format| render(record, &judge(record), format, &options);
+    let show = |record: &StudyRecord, format| render(record, &judge(record), format, &options);
     let shows = "of 1 test";
     for format in [Format::TEXT, Format::MARKDOWN] {
-        let message = of(&profiled, format);
+        let message = show(&profiled, format);
         assert!(message.contains("-o profiles.html") && message.contains(shows), "{message}");
-        let message = of(&record(&["11.8"]), format);
+        let message = show(&record(&["11.8"]), format);
         assert!(!message.contains("-o profiles.html"), "{message}");
     }
 }

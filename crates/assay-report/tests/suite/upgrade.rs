@@ -59,7 +59,7 @@ fn of_log(others: &[&str], tests: &[Logs<'_>]) -> StudyRecord {
         let mut definition = cell.id.test.definition().clone();
         definition.name = (*name).to_owned();
         definition.roles[0].script.mix = vec![kind];
-        made.push((cell.id, Test::of(definition)));
+        made.push((cell.id, Test::intern(definition)));
         cell.id.test = made.last().unwrap().1;
     }
     record.slices.retain(|slice| made.iter().any(|(before, _)| *before == slice.cell));
@@ -93,7 +93,7 @@ fn fail(record: &mut StudyRecord, system: usize, test: &str, why: &str) {
 
 #[test]
 fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
-    let of = |values: [Option<&str>; 2], size: Option<&str>| {
+    let with_query_cache = |values: [Option<&str>; 2], size: Option<&str>| {
         let mut record = of_log(&["11.8"], &[("top", "SELECT 1", &[])]);
         let finding = |setting: &str, values: [Option<&str>; 2]| AuditFinding {
             setting: setting.to_owned(),
@@ -110,7 +110,7 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
     };
     let warning = "answers repeated reads from its query cache (`query_cache_type = ON`)";
     for (format, begin) in [(Format::TEXT, "warning: "), (Format::HTML, "Warning")] {
-        let words = shown(&of([Some("ON"), None], None), format);
+        let words = shown(&with_query_cache([Some("ON"), None], None), format);
         let plain = words.replace("<code>", "`").replace("</code>", "`");
         let first = plain.find(begin).unwrap();
         let place = plain.find("answers repeated reads from its query cache").unwrap();
@@ -119,28 +119,31 @@ fn reads_that_come_from_the_query_cache_of_the_base_are_told_first() {
         assert!(plain.contains("1 thing to look at: the query cache"), "{plain}");
         assert!(plain.to_lowercase().contains("must be looked at: query cache"), "{plain}");
     }
-    assert!(text(&of([Some("1"), Some("OFF")], Some("16M"))).contains("query_cache_type = 1"));
+    assert!(
+        text(&with_query_cache([Some("1"), Some("OFF")], Some("16M")))
+            .contains("query_cache_type = 1")
+    );
     // MariaDB 10.0 has no size by default.
-    let mut without_size = of([Some("ON"), None], None);
+    let mut without_size = with_query_cache([Some("ON"), None], None);
     if let Artifact::Prefix(prefix) = &mut without_size.systems[0].artifact {
         prefix.version = "10.0.38".to_owned();
     }
     let mut several = of_log(&["11.4", "11.8"], &[("top", "SELECT 1", &[])]);
-    several.audit = of([Some("ON"), None], None).audit;
+    several.audit = with_query_cache([Some("ON"), None], None).audit;
     several.audit[0].values.push(None);
     let words = text(&several);
     assert_eq!(times(&words, "answers repeated reads from its query cache"), 1, "{words}");
     assert!(words.contains("mariadb@11.4 and mariadb@11.8 have no such cache"), "{words}");
     for without in [
-        of([Some("OFF"), None], None),
-        of([Some("DEMAND"), None], None),
-        of([Some("ON"), None], Some("0M")),
-        of([Some("ON"), Some("1")], None),
+        with_query_cache([Some("OFF"), None], None),
+        with_query_cache([Some("DEMAND"), None], None),
+        with_query_cache([Some("ON"), None], Some("0M")),
+        with_query_cache([Some("ON"), Some("1")], None),
         without_size,
     ] {
         assert!(!text(&without).contains("from its query cache"));
     }
-    assert!(text(&of([None, Some("ON")], None)).contains(warning));
+    assert!(text(&with_query_cache([None, Some("ON")], None)).contains(warning));
 }
 
 #[test]
@@ -200,22 +203,25 @@ fn a_statement_that_fails_is_counted_once_and_told_once() {
 #[test]
 fn another_failure_of_a_refused_statement_is_told_too() {
     let sql = "SELECT rank FROM t";
-    let of = |failure: &str| {
+    let report_failure = |failure: &str| {
         let mut record = of_log(&["11.8"], &[("ranks", sql, &[]), ("top", "SELECT 1", &[])]);
         note(&mut record, 1, EventKind::AnswerDiffers(differs("ranks", sql, AnswerPart::Error)));
         fail(&mut record, 1, "ranks", failure);
         text(&record).split("conditions").next().unwrap().to_owned()
     };
-    let words = of("query `SELECT rank FROM t` failed: server error 1064 (`42000`): near `rank`");
+    let words = report_failure(
+        "query `SELECT rank FROM t` failed: server error 1064 (`42000`): near `rank`",
+    );
     assert!(!words.contains("server error 1064"), "{words}");
-    let other = of("query `SELECT rank FROM t` failed: server error 1205 (`HY000`): Lock wait");
+    let other =
+        report_failure("query `SELECT rank FROM t` failed: server error 1205 (`HY000`): Lock wait");
     assert!(other.contains("server error 1205"), "{other}");
     assert!(other.contains("1 thing to fix: 1 statement"), "{other}");
 }
 
 #[test]
 fn statements_of_a_dump_that_the_base_refuses_too_are_nothing_to_fix() {
-    let of = |systems: &[usize]| {
+    let report_refusal = |systems: &[usize]| {
         let mut record = of_log(&["11.8"], &[("top", "SELECT 1", &[])]);
         let restored = |what, message: &str| DumpFinding {
             what,
@@ -233,11 +239,11 @@ fn statements_of_a_dump_that_the_base_refuses_too_are_nothing_to_fix() {
         }
         text(&record)
     };
-    let words = of(&[1]);
+    let words = report_refusal(&[1]);
     let both = "3 things to fix: 1 login plugin, 2 statements of the dump; nothing to look at";
     assert!(words.contains(both), "{words}");
     assert!(!words.contains("mend the dump first"), "{words}");
-    let words = of(&[0, 1]);
+    let words = report_refusal(&[0, 1]);
     assert!(!words.contains("to fix"), "{words}");
     let first = "warning: mend the dump first: mariadb@10.11 itself refuses 2 statements of it, so tables or rows may \
                  be missing on all systems; the first is `CREATE TABLE scores (` (`shop.sql`, line 12): error 1064";
@@ -285,7 +291,7 @@ fn transactions_are_not_counted_as_statements() {
     let steps = &mut definition.roles[0].script.mix[0].steps;
     let again = steps[0].clone();
     steps.push(again);
-    let test = Test::of(definition);
+    let test = Test::intern(definition);
     record.study.cells[2].id.test = test;
     for slice in record.slices.iter_mut().filter(|slice| slice.cell == cell) {
         slice.cell.test = test;
@@ -324,7 +330,7 @@ fn a_server_that_will_not_start_is_not_said_to_start() {
         place: None,
         remedy: String::new(),
     };
-    let of = |refused: &[&str]| {
+    let report_options = |refused: &[&str]| {
         let mut record = of_log(&["11.8"], &[("top", "SELECT 1", &[])]);
         let options: Vec<UntakenOption> = refused.iter().map(|name| option(name)).collect();
         if !options.is_empty() {
@@ -334,7 +340,7 @@ fn a_server_that_will_not_start_is_not_said_to_start() {
         note(&mut record, 1, EventKind::ConfigDeprecated { options });
         text(&record)
     };
-    let (not_started, started) = (of(&["query_cache_size"]), of(&[]));
+    let (not_started, started) = (report_options(&["query_cache_size"]), report_options(&[]));
     let of_options =
         "1 thing to fix: 1 option of the config file; 1 thing to look at: 1 deprecated option";
     assert!(not_started.contains(of_options), "{not_started}");

@@ -134,7 +134,7 @@ impl<'a> StudyExecutor<'a, '_> {
 
     /// The documents of a type that the study has.
     pub fn known<D: StudyDocument>(&self) -> Result<Vec<(usize, CellId, D)>> {
-        Ok(self.recorder.documents(D::NAME)?.of()?)
+        Ok(self.recorder.documents(D::NAME)?.read_all()?)
     }
 
     /// Stores documents, and replaces earlier ones of the same systems and cells: all or none.
@@ -238,13 +238,13 @@ mod tests {
 
     #[test]
     fn a_document_that_cannot_be_stored_does_not_end_the_study() {
-        let of = |problem| {
+        let ledger_error = |problem| {
             anyhow::Error::from(assay_ledger::Error { path: "ledger.db".into(), problem })
         };
-        assert!(!is_of_ledger(&of(Problem::Unstorable("`frames` is 60001".to_owned()))));
-        assert!(!is_of_ledger(&of(Problem::TooLong)));
-        assert!(is_of_ledger(&of(Problem::Locked)));
-        assert!(is_of_ledger(&of(Problem::Dangling).context("`mysql@8.0`")));
+        assert!(!is_of_ledger(&ledger_error(Problem::Unstorable("`frames` is 60001".to_owned()))));
+        assert!(!is_of_ledger(&ledger_error(Problem::TooLong)));
+        assert!(is_of_ledger(&ledger_error(Problem::Locked)));
+        assert!(is_of_ledger(&ledger_error(Problem::Dangling).context("`mysql@8.0`")));
         assert!(!is_of_ledger(&anyhow::anyhow!("the server has ended")));
     }
 }

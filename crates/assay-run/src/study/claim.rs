@@ -285,7 +285,7 @@ mod tests {
     fn a_claim_outlives_what_is_chosen_while_the_study_is_measured() {
         let setup = Setup { clients: 1, tables: 1, rows: 1000 };
         let cell = CellId { test: assay_workloads::tests_of(TestSet::All)[0], setup };
-        let study = Study::of("s".to_owned(), 0, &[cell]);
+        let study = Study::published("s".to_owned(), 0, &[cell]);
         let mut record = StudyRecord::new(study, Host::default(), Vec::new());
         record.study.cells[0].priority = Priority::Realtime;
         let before = path(&record).unwrap();

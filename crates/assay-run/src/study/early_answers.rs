@@ -36,7 +36,7 @@ pub(super) fn ask(
     let mut answers: Vec<Vec<StatementAnswer>> = Vec::new();
     for (index, participant) in participants.iter().enumerate() {
         env.interrupt.check()?;
-        let template = templates.of(index, data)?;
+        let template = templates.get(index, data)?;
         let server = start_instance(participant, template, phase, study, local, env)?;
         let dialect = participant.system.spec.product.dialect();
         let options = server.connect_options();

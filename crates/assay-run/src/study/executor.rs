@@ -166,7 +166,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     pub(super) fn tables(&self, system: usize, data: DataSet) -> Result<StudyTables<'_>> {
         let participant = &self.participants[system];
-        Ok(StudyTables::of(self.recorder.study(), &participant.system.spec, data))
+        Ok(StudyTables::new(self.recorder.study(), &participant.system.spec, data))
     }
 
     pub fn name(&self, system: usize) -> &'a str {

@@ -290,7 +290,7 @@ impl StudyExecutor<'_, '_> {
             let _control = ControlThread::for_cell(&planned, self.local)?;
             self.turns(cell, &planned, &slots)
         })??;
-        let samples = slices.iter().map(SliceSample::of).collect();
+        let samples = slices.iter().map(SliceSample::from_slice).collect();
         slices.into_iter().try_for_each(|slice| self.record(slice))?;
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
@@ -478,7 +478,7 @@ impl StudyExecutor<'_, '_> {
             Err(error) => failed_slice(planned.id, slot, self.why(&error)),
         })?;
         self.remove_binary_logs(system);
-        let samples = vec![SliceSample::of(&slice)];
+        let samples = vec![SliceSample::from_slice(&slice)];
         if is_recorded {
             self.record(slice)?;
         }

@@ -51,7 +51,7 @@ impl<'a> Recorder<'a> {
                 return Err(error.into());
             }
         }
-        let mut recorder = Self::of(ledger, record);
+        let mut recorder = Self::new(ledger, record);
         if let Some(scaled) = scaled {
             recorder.event(None, EventKind::Scaled(scaled))?;
         }
@@ -74,7 +74,7 @@ impl<'a> Recorder<'a> {
         let (now, assay_version) = (now_ms(), env!("CARGO_PKG_VERSION").to_owned());
         let shard = record.shard().cloned().map(scheduler::here);
         let run = Run { started_ms: now, updated_ms: now, host: here, assay_version, shard };
-        let mut recorder = Self { is_resumed: true, ..Self::of(ledger, record) };
+        let mut recorder = Self { is_resumed: true, ..Self::new(ledger, record) };
         recorder.ledger.add_run(&recorder.record.study.id, &run)?;
         recorder.record.runs.push(run);
         if recorder.record.finished {
@@ -88,7 +88,7 @@ impl<'a> Recorder<'a> {
         Ok(recorder)
     }
 
-    fn of(ledger: &'a mut Ledger, record: StudyRecord) -> Self {
+    fn new(ledger: &'a mut Ledger, record: StudyRecord) -> Self {
         let earlier_s = record.elapsed_s();
         let (began, facts) = (Instant::now(), BTreeMap::new());
         Self { ledger, record, began, earlier_s, is_resumed: false, facts }

@@ -38,7 +38,8 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
         ));
     }
     let shows = || format!("`assay report {id}` shows it");
-    let is_open = || Samples::of(record).standings().iter().any(|standing| standing.is_open);
+    let is_open =
+        || Samples::from_record(record).standings().iter().any(|standing| standing.is_open);
     match more_s {
         Some(_) if study.experiment != Experiment::Interleaved => {
             let what = format!("study `{id}` runs each test once, so more time changes nothing");
@@ -229,7 +230,7 @@ mod tests {
         let error = check(&finished, None).unwrap_err().to_string();
         assert!(error.ends_with("is already finished"), "{error}");
         let changed = record.study.cells[3].id.test.definition().clone();
-        let changed = Test::of(Definition { digest: "0".repeat(16), ..changed });
+        let changed = Test::intern(Definition { digest: "0".repeat(16), ..changed });
         record.study.cells[3].id.test = changed;
         let error = check(&record, None).unwrap_err().to_string();
         assert!(error.contains("under the name of update-one;"), "{error}");

@@ -110,7 +110,7 @@ impl StudyExecutor<'_, '_> {
 
     pub(super) fn instance(&self, system: usize, phase: Phase) -> Result<Instance> {
         let participant = &self.participants[system];
-        let template = self.templates.of(system, phase.data)?;
+        let template = self.templates.get(system, phase.data)?;
         let study = self.recorder.study();
         start_instance(participant, template, phase, study, self.local, self.env)
     }

@@ -67,7 +67,7 @@ impl StudyExecutor<'_, '_> {
         if !measured.plans.is_empty() {
             self.recorder.plans(slot.system, planned.id.setup.data(), measured.plans)?;
         }
-        let samples = vec![SliceSample::of(&measured.slice)];
+        let samples = vec![SliceSample::from_slice(&measured.slice)];
         if is_recorded {
             let id = measured.slice.id();
             self.record(measured.slice)?;

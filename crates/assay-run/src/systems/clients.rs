@@ -328,7 +328,7 @@ pub fn unmeasured(cell: CellId, slot: SliceSlot) -> Slice {
         round: slot.round,
         position: slot.position,
         started_ms: now_ms(),
-        ..Slice::of(slot.system, cell)
+        ..Slice::new(slot.system, cell)
     }
 }
 
@@ -535,11 +535,11 @@ mod tests {
     #[test]
     fn events_without_statements_are_no_work() {
         let test = assay_workloads::tests_of(assay_model::TestSet::All)[0];
-        let of = |events, read| WorkCounters { events, read, ..WorkCounters::default() };
-        assert!(nothing_sent(&of(1_000_000, 0), test).is_some());
-        assert!(nothing_sent(&of(1, 1), test).is_none());
+        let counters = |events, read| WorkCounters { events, read, ..WorkCounters::default() };
+        assert!(nothing_sent(&counters(1_000_000, 0), test).is_some());
+        assert!(nothing_sent(&counters(1, 1), test).is_none());
         // It may be slow.
-        assert!(nothing_sent(&of(0, 0), test).is_none());
+        assert!(nothing_sent(&counters(0, 0), test).is_none());
     }
 
     #[test]

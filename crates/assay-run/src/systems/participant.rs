@@ -313,7 +313,7 @@ pub fn refuse_foreign_tables(
         let Some(attached) = &participant.attached else { continue };
         env.interrupt.check()?;
         let name = &participant.system.name;
-        let tables = StudyTables::of(study, &participant.system.spec, data);
+        let tables = StudyTables::new(study, &participant.system.spec, data);
         let replaced = tables.claim(attached.connect_options());
         let replaced = replaced.with_context(|| format!("cannot load the tables into `{name}`"))?;
         if let Some(names) = replaced {

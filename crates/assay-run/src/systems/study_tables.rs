@@ -24,7 +24,7 @@ pub struct StudyTables<'a> {
 pub struct Warm(());
 
 impl<'a> StudyTables<'a> {
-    pub fn of(study: &'a Study, spec: &SystemSpec, data: DataSet) -> Self {
+    pub fn new(study: &'a Study, spec: &SystemSpec, data: DataSet) -> Self {
         let setups = study.setups.iter().filter(|setup| setup.data() == data);
         let clients = setups.map(|setup| setup.clients).max();
         Self {

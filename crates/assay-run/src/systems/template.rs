@@ -131,7 +131,7 @@ impl Templates {
         Ok(Self { by_data })
     }
 
-    pub fn of(&self, system: usize, data: DataSet) -> Result<&Template> {
+    pub fn get(&self, system: usize, data: DataSet) -> Result<&Template> {
         let found = self.by_data.get(&data).and_then(|templates| templates.get(system));
         found.with_context(|| format!("no data of {data} was loaded"))
     }
@@ -325,7 +325,7 @@ impl Maker<'_> {
     }
 
     fn tables(&self) -> StudyTables<'_> {
-        StudyTables::of(self.study, &self.participant.system.spec, self.data)
+        StudyTables::new(self.study, &self.participant.system.spec, self.data)
     }
 
     fn template(&self, empty: &mut EmptySystems) -> Result<Template> {

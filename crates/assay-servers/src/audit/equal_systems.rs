@@ -121,7 +121,7 @@ mod tests {
     fn spec(options: &[(&str, &str)]) -> SystemSpec {
         let overrides = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let origin = Origin::Version("15".to_owned());
-        SystemSpec { overrides: overrides.collect(), ..SystemSpec::of(Product::Postgres, origin) }
+        SystemSpec { overrides: overrides.collect(), ..SystemSpec::new(Product::Postgres, origin) }
     }
 
     fn facts(settings: &[(&str, &str)]) -> AuditFacts {
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn an_option_without_effect_makes_none_and_its_reason_is_told() {
         let (plain, asked) = (spec(&[]), spec(&[("jit", "on")]));
-        let of = |jit| facts(&[("jit", jit), (crate::audit::JIT, crate::audit::NO_JIT)]);
-        let same = found([&plain, &asked], [&of("off"), &of("on")]);
+        let jit_facts = |jit| facts(&[("jit", jit), (crate::audit::JIT, crate::audit::NO_JIT)]);
+        let same = found([&plain, &asked], [&jit_facts("off"), &jit_facts("on")]);
         let [("jit", Some(0), SameReason::NoEffect(why))] = because(&same)[..] else {
             panic!("{same:?}")
         };

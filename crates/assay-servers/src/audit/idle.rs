@@ -156,7 +156,7 @@ mod tests {
         plans: [&str; 2],
         statement: &str,
     ) -> AuditFinding {
-        let plain = SystemSpec::of(product, Origin::Version("1".to_owned()));
+        let plain = SystemSpec::new(product, Origin::Version("1".to_owned()));
         let asked = SystemSpec {
             overrides: vec![(option.to_owned(), values[1].to_owned())],
             ..plain.clone()

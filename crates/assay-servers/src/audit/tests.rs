@@ -121,8 +121,8 @@ fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
     assert!(why.contains("; `innodb_change_buffering=none` on the versions that have it"), "{why}");
     // Versions that have it could have the same value.
     let plain = spec(Product::MariaDb, &[]);
-    let of = |value| facts(&[("innodb_change_buffering", value)]);
-    let all = [of("all"), of("inserts"), facts(&[])];
+    let buffering = |value| facts(&[("innodb_change_buffering", value)]);
+    let all = [buffering("all"), buffering("inserts"), facts(&[])];
     let audited: Vec<AuditedSystem> =
         all.iter().map(|facts| AuditedSystem { spec: &plain, facts }).collect();
     let found = compare(&audited, Terms::or_default(None));
@@ -137,7 +137,7 @@ fn a_missing_setting_counts_as_the_versions_fixed_behaviour() {
 
 #[test]
 fn what_follows_from_a_requested_option_is_expected() {
-    let of = |version, shared, wal| {
+    let postgres_facts = |version, shared, wal| {
         facts(&[("server_version", version), ("shared_buffers", shared), ("wal_buffers", wal)])
     };
     let plain = spec(Product::Postgres, &[]);
@@ -147,11 +147,12 @@ fn what_follows_from_a_requested_option_is_expected() {
         let found = found.iter().find(|it| it.setting == "wal_buffers").cloned();
         found.map(|it| (it.class, it.is_asked)).unwrap()
     };
-    let (small, big) = (of("17.2", "128MB", "4MB"), of("17.2", "1GB", "16MB"));
+    let (small, big) =
+        (postgres_facts("17.2", "128MB", "4MB"), postgres_facts("17.2", "1GB", "16MB"));
     assert_eq!(class([&plain, &large], [&small, &big]), (AuditClass::Expected, true));
     assert_eq!(class([&plain, &plain], [&small, &big]), (SUSPICIOUS, false));
     // The same from one version to the next, because the manual says so.
-    let newer = of("18.0", "1GB", "16MB");
+    let newer = postgres_facts("18.0", "1GB", "16MB");
     assert_eq!(class([&plain, &large], [&small, &newer]), (AuditClass::Expected, true));
     // One build differs only in the requested options and their effects.
     let other = spec(Product::Postgres, &[("work_mem", "1GB")]);
@@ -293,14 +294,14 @@ fn synonymous_values_are_equal() {
 
 #[test]
 fn builds_of_different_versions_and_builders_are_expected() {
-    let of =
+    let build_facts =
         |version, source, pie| [("version", version), ("build.source", source), ("build.pie", pie)];
-    let (old, new) = (of("10.11.5", "maven", "no"), of("11.8.6", "apt", "yes"));
+    let (old, new) = (build_facts("10.11.5", "maven", "no"), build_facts("11.8.6", "apt", "yes"));
     let found = audit(&old, &new, &[]);
     assert!(found.iter().all(|it| it.class == AuditClass::Expected), "{found:?}");
     assert_eq!(found.len(), 2);
     // Within one series the user could take another package, or build with the same options.
-    let found = audit(&old, &of("10.11.19", "apt", "yes"), &[]);
+    let found = audit(&old, &build_facts("10.11.19", "apt", "yes"), &[]);
     assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
     let plain = spec(Product::MariaDb, &[]);
     let built = SystemSpec { origin: Origin::Dir("/opt/mariadb".into()), ..plain.clone() };
@@ -343,7 +344,7 @@ fn builds_of_one_version_from_different_sources_are_suspicious() {
 
 #[test]
 fn flags_of_a_build_explain_what_differs_between_builds_of_one_source() {
-    let of = |origin: &str, cxx: Option<&str>| SystemSpec {
+    let built = |origin: &str, cxx: Option<&str>| SystemSpec {
         origin: Origin::Git(origin.to_owned()),
         build: cxx.map(|it| (BuildFlag::Cxx, it.to_owned())).into_iter().collect(),
         ..spec(Product::MariaDb, &[])
@@ -352,12 +353,12 @@ fn flags_of_a_build_explain_what_differs_between_builds_of_one_source() {
         facts(&[("version", "10.6.1"), ("build.compiler", compiler), ("build.source", "git")])
     };
     let (gcc, clang) = (facts("GCC 12.2.0"), facts("clang 14.0.6"));
-    let (plain, asked) = (of("/x#v1", None), of("/x#v1", Some("clang")));
+    let (plain, asked) = (built("/x#v1", None), built("/x#v1", Some("clang")));
     let found = audit_of([&plain, &asked], [&gcc, &clang]);
     assert_eq!(classes(&found), [("build.compiler", AuditClass::Expected)]);
     assert!(found[0].is_asked);
     // The sources differ too, so it does not compare compilers alone, nor versions alone.
-    let found = audit_of([&of("/x#v2", None), &asked], [&gcc, &clang]);
+    let found = audit_of([&built("/x#v2", None), &asked], [&gcc, &clang]);
     assert_eq!(classes(&found), [("build.compiler", SUSPICIOUS)]);
     // Nobody asked for the other compiler: a fix of the build needed it.
     let found = audit_of([&plain, &plain], [&gcc, &clang]);
@@ -394,7 +395,7 @@ fn a_different_plan_is_reported_with_its_test_and_statement() {
 
 #[test]
 fn plans_are_compared_for_each_of_several_values() {
-    let of = |plans: &[(&str, u64, &str)]| {
+    let plan_facts = |plans: &[(&str, u64, &str)]| {
         let mut facts = with_plans(&[]);
         for (statement, event, plan) in plans {
             let one = with_plans(&[("a", statement, plan)]).plans.remove(0);
@@ -402,9 +403,14 @@ fn plans_are_compared_for_each_of_several_values() {
         }
         facts
     };
-    let one =
-        of(&[("S1", 0, "range k"), ("S1", 3, "range k"), ("S1", 4, "range k"), ("S2", 0, "x")]);
-    let other = of(&[("S1", 0, "range k"), ("S1", 3, "whole"), ("S2", 0, "x"), ("S2", 1, "y")]);
+    let one = plan_facts(&[
+        ("S1", 0, "range k"),
+        ("S1", 3, "range k"),
+        ("S1", 4, "range k"),
+        ("S2", 0, "x"),
+    ]);
+    let other =
+        plan_facts(&[("S1", 0, "range k"), ("S1", 3, "whole"), ("S2", 0, "x"), ("S2", 1, "y")]);
     let plain = spec(Product::MariaDb, &[]);
     let found = audit_of([&plain, &plain], [&one, &other]);
     assert_eq!(classes(&found), [("plan.a", SUSPICIOUS)]);
@@ -415,7 +421,7 @@ fn plans_are_compared_for_each_of_several_values() {
 
 #[test]
 fn a_different_plan_comes_with_the_place_of_its_statement() {
-    let of = |plans: [&str; 3], places: [Option<(u32, u32)>; 3]| {
+    let placed_plans = |plans: [&str; 3], places: [Option<(u32, u32)>; 3]| {
         let statements = ["S1", "S2", "S3"];
         let mut facts = with_plans(&[0, 1, 2].map(|at| ("a", statements[at], plans[at])));
         facts.plans.iter_mut().zip(places).for_each(|(plan, place)| plan.place = place);
@@ -423,7 +429,7 @@ fn a_different_plan_comes_with_the_place_of_its_statement() {
     };
     let plain = spec(Product::MariaDb, &[]);
     let statements = |places| {
-        let facts = [of(["x", "x", "y"], places), of(["x", "z", "y"], places)];
+        let facts = [placed_plans(["x", "x", "y"], places), placed_plans(["x", "z", "y"], places)];
         audit_of([&plain, &plain], [&facts[0], &facts[1]]).remove(0).statements
     };
     let second = StatementPlans { kind: 0, step: 2, plans: vec![Some(0), Some(1)] };
@@ -433,16 +439,16 @@ fn a_different_plan_comes_with_the_place_of_its_statement() {
 
 #[test]
 fn different_plans_of_different_versions_are_expected() {
-    let of = |version: &str, plan| {
+    let version_facts = |version: &str, plan| {
         let mut facts = with_plans(&[("a", "S1", plan)]);
         facts.settings.insert("version".to_owned(), version.to_owned());
         facts
     };
     let plain = spec(Product::MariaDb, &[]);
     let class = |a: &AuditFacts, b: &AuditFacts| audit_of([&plain, &plain], [a, b])[0].class;
-    let old = of("10.11.19", "range k");
-    assert_eq!(class(&old, &of("11.8.6", "whole table")), AuditClass::Expected);
-    assert_eq!(class(&old, &of("10.11.5", "whole table")), SUSPICIOUS);
+    let old = version_facts("10.11.19", "range k");
+    assert_eq!(class(&old, &version_facts("11.8.6", "whole table")), AuditClass::Expected);
+    assert_eq!(class(&old, &version_facts("10.11.5", "whole table")), SUSPICIOUS);
 }
 
 #[test]
@@ -493,7 +499,7 @@ fn possible_passwords_are_hidden() {
 /// New objects have the defaults of the server.
 #[test]
 fn on_shipped_terms_the_character_sets_of_versions_are_expected_to_differ() {
-    let of = |version, charset| {
+    let charset_facts = |version, charset| {
         facts(&[
             ("version", version),
             ("character_set_server", charset),
@@ -501,7 +507,7 @@ fn on_shipped_terms_the_character_sets_of_versions_are_expected_to_differ() {
             ("data.rows", version),
         ])
     };
-    let (old, new) = (of("5.7.44", "latin1"), of("8.0.40", "utf8mb4"));
+    let (old, new) = (charset_facts("5.7.44", "latin1"), charset_facts("8.0.40", "utf8mb4"));
     let spec = spec(Product::MySql, &[]);
     let class = |terms: &str, setting: &str| {
         let audited = [&old, &new].map(|facts| AuditedSystem { spec: &spec, facts });

@@ -129,8 +129,8 @@ fn nothing_is_suspicious_along(systems: &[(Product, &str)]) {
         systems.iter().map(|(product, version)| settings_of(*product, version)).collect();
     for (pair, facts) in systems.windows(2).zip(facts.windows(2)) {
         let [one, other] = [pair[0], pair[1]];
-        let of = |product| SystemSpec { product, ..spec(&[]) };
-        let specs = [of(one.0), of(other.0)];
+        let plain_spec = |product| SystemSpec { product, ..spec(&[]) };
+        let specs = [plain_spec(one.0), plain_spec(other.0)];
         let audited = [0, 1].map(|at| AuditedSystem { spec: &specs[at], facts: &facts[at] });
         let findings = compare(&audited, lean());
         assert_eq!(suspicious(&findings), [""; 0], "{one:?} {other:?}: {findings:#?}");
@@ -231,10 +231,11 @@ fn consequences_of_requested_settings_are_suspicious() {
 #[test]
 fn builds_of_different_builders_are_distinguished_by_their_files() {
     let (vendor, debian) = (usual("10.11.5"), usual("10.11"));
-    let of = |facts: &AuditFacts, name: &str| facts.settings.get(name).cloned().unwrap_or_default();
-    assert_eq!(of(&vendor, "build.compiler"), "GCC 4.8.5");
-    assert_eq!(of(&vendor, "build.stripped"), "no");
-    assert_eq!(of(&debian, "build.stripped"), "yes");
+    let setting_value =
+        |facts: &AuditFacts, name: &str| facts.settings.get(name).cloned().unwrap_or_default();
+    assert_eq!(setting_value(&vendor, "build.compiler"), "GCC 4.8.5");
+    assert_eq!(setting_value(&vendor, "build.stripped"), "no");
+    assert_eq!(setting_value(&debian, "build.stripped"), "yes");
     let findings = compared(&vendor, &debian, &[]);
     let found = suspicious(&findings);
     for setting in ["build.source", "build.compiler"] {

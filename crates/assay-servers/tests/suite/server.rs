@@ -305,12 +305,12 @@ fn all_options_that_a_server_does_not_take_are_found_without_a_start() {
             "--no_such_option=1",
         ];
         let refused = refused_options(&site, &prefix, &options.map(str::to_owned)).unwrap();
-        let of = |name: &str| refused.iter().find(|it| it.name == name).unwrap();
+        let refusal = |name: &str| refused.iter().find(|it| it.name == name).unwrap();
         assert_eq!(refused.len(), 3, "{version}: {refused:?}");
-        let nearest = of("innodb_bufer_pool_size").nearest.as_deref();
+        let nearest = refusal("innodb_bufer_pool_size").nearest.as_deref();
         assert_eq!(nearest, Some("innodb_buffer_pool_size"));
-        assert_eq!(of("no_such_option").said, None);
-        assert!(of("sql_mode").said.as_ref().unwrap().contains("NO_SUCH_MODE"), "{refused:?}");
+        assert_eq!(refusal("no_such_option").said, None);
+        assert!(refusal("sql_mode").said.as_ref().unwrap().contains("NO_SUCH_MODE"), "{refused:?}");
         assert_eq!(count(dir.path()), 0);
     }
 }

@@ -72,7 +72,7 @@ fn run(
                 let asked = (block, cell, system, attempt, is_recorded);
                 let slice = slice(&record, asked, fails(&asked));
                 steps.push(asked);
-                let samples = vec![SliceSample::of(&slice)];
+                let samples = vec![SliceSample::from_slice(&slice)];
                 if is_recorded {
                     record.slices.push(slice);
                 }
@@ -106,7 +106,7 @@ fn slice(
         outcome: if fails { failed() } else { SliceOutcome::Good },
         work: WorkCounters { read: 100, elapsed_ns: 1_000_000_000, ..WorkCounters::default() },
         step: Some(Box::new(step)),
-        ..Slice::of(system, record.study.cells[cell].id)
+        ..Slice::new(system, record.study.cells[cell].id)
     }
 }
 
@@ -187,7 +187,7 @@ fn in_preset_published_a_system_that_does_not_start_leaves_the_others_as_they_ar
             StudyAction::Step { cell, system, block, attempt, is_recorded, .. } => {
                 let asked = (block, cell, system, attempt, is_recorded);
                 steps.push(system);
-                let samples = vec![SliceSample::of(&slice(&record, asked, false))];
+                let samples = vec![SliceSample::from_slice(&slice(&record, asked, false))];
                 Outcome::Measured { samples, seconds: 1.0 }
             }
             StudyAction::Note { system, .. } => {

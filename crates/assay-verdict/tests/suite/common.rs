@@ -77,7 +77,7 @@ impl Noise {
 }
 
 pub(crate) fn slice(system: usize, cell: CellId, block: u32, round: u32, speed: f64) -> Slice {
-    let mut slice = Slice { block, round, position: system as u32, ..Slice::of(system, cell) };
+    let mut slice = Slice { block, round, position: system as u32, ..Slice::new(system, cell) };
     // A fixed amount of work, so that time carries the speed without rounding.
     slice.work.events = 1000;
     slice.work.read = 1000;
@@ -107,7 +107,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         slice_ms: 50,
         placement: CpuPlacement::OneCpu,
         priority: Priority::Normal,
-        ..PlannedCell::of(CellId { test, setup })
+        ..PlannedCell::new(CellId { test, setup })
     });
     let study = Study {
         preset,
@@ -120,7 +120,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
         cells: cells.collect(),
         setups: vec![setup],
         experiment: Experiment::Interleaved,
-        ..Study::of("simulated".to_owned(), 0, &[])
+        ..Study::published("simulated".to_owned(), 0, &[])
     };
     let systems = vec![system("10.11", true), system("11.8", false)];
     StudyRecord { finished: true, ..StudyRecord::new(study, Host::default(), systems) }
@@ -129,7 +129,7 @@ pub(crate) fn empty(seed: u64, preset: Preset, blocks: u32) -> StudyRecord {
 pub(crate) fn system(version: &str, is_base: bool) -> System {
     System {
         name: format!("mariadb@{version}"),
-        spec: SystemSpec::of(Product::MariaDb, Origin::Version(version.into())),
+        spec: SystemSpec::new(Product::MariaDb, Origin::Version(version.into())),
         artifact: Artifact::Prefix(Prefix {
             path: "/prefix".into(),
             sha256: "0".repeat(64),

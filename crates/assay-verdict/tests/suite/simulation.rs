@@ -34,7 +34,7 @@ fn over_studies(simulation: Simulation, studies: u64) -> (f64, f64, f64) {
 }
 
 fn open_cells(record: &StudyRecord) -> Vec<CellId> {
-    let open = Samples::of(record).standings().into_iter().filter(|it| it.is_open);
+    let open = Samples::from_record(record).standings().into_iter().filter(|it| it.is_open);
     open.map(|it| it.cell).collect()
 }
 
@@ -123,16 +123,16 @@ fn smoke_calls_only_gross_changes() {
 /// Half the rate is known from one block of four, and 1% is not.
 #[test]
 fn one_block_of_several_calls_large_changes() {
-    let of = |effect| {
+    let record_of_one_block = |effect| {
         let mut record = Simulation { pair_sd: 0.01, effect, ..Simulation::MEASURED }.record();
         record.slices.retain(|slice| slice.block == 0);
         record.finished = false;
         record
     };
-    let half = judge(&of(0.5_f64.ln()));
+    let half = judge(&record_of_one_block(0.5_f64.ln()));
     assert_eq!(count(&half, Verdict::Slower), 32);
     assert!(half.groups.iter().all(|group| group.median_interval.is_none()));
-    let little = of(0.99_f64.ln());
+    let little = record_of_one_block(0.99_f64.ln());
     let of_little = judge(&little);
     assert_eq!(count(&of_little, Verdict::Undecided), 32, "{:?}", of_little.cells[1]);
     assert_eq!(open_cells(&little).len(), 32);

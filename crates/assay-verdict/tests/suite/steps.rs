@@ -185,7 +185,7 @@ fn false_discoveries(versions: &Versions, studies: u64) -> [f64; 3] {
         }
         rate += f64::from(wrong) / f64::from(named.max(1));
     }
-    let share = |part: u32, of: u32| f64::from(part) / f64::from(of.max(1));
+    let share = |part: u32, whole: u32| f64::from(part) / f64::from(whole.max(1));
     [rate / studies as f64, share(found, changes), share(covered, steps)]
 }
 

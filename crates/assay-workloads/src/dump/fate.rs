@@ -299,28 +299,31 @@ mod tests {
 
     #[test]
     fn a_definer_who_is_not_there_is_left_out() {
-        let of = |sql: &str| {
+        let stripped = |sql: &str| {
             let is_there = |it: &Definer| it.user == "root";
             without_definer(sql.as_bytes(), &is_there)
                 .map(|(sql, _)| String::from_utf8(sql).unwrap())
         };
         assert_eq!(
-            of("/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`app`@`10.%` SQL SECURITY DEFINER */")
+            stripped("/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013 DEFINER=`app`@`10.%` SQL SECURITY DEFINER */")
                 .as_deref(),
             Some("/*!50001 CREATE ALGORITHM=UNDEFINED */\n/*!50013  SQL SECURITY DEFINER */")
         );
         assert_eq!(
-            of("CREATE DEFINER = app@localhost FUNCTION f() RETURNS INT RETURN 1").as_deref(),
+            stripped("CREATE DEFINER = app@localhost FUNCTION f() RETURNS INT RETURN 1").as_deref(),
             Some("CREATE  FUNCTION f() RETURNS INT RETURN 1")
         );
-        assert_eq!(of("CREATE DEFINER=`root`@`localhost` FUNCTION f() RETURNS INT RETURN 1"), None);
-        assert_eq!(of("CREATE VIEW v AS SELECT 'DEFINER=`a`@`b`'"), None);
-        assert_eq!(of("INSERT INTO t VALUES ('DEFINER=`a`@`b`')"), None);
+        assert_eq!(
+            stripped("CREATE DEFINER=`root`@`localhost` FUNCTION f() RETURNS INT RETURN 1"),
+            None
+        );
+        assert_eq!(stripped("CREATE VIEW v AS SELECT 'DEFINER=`a`@`b`'"), None);
+        assert_eq!(stripped("INSERT INTO t VALUES ('DEFINER=`a`@`b`')"), None);
     }
 
     #[test]
     fn users_name_the_plugin_that_checks_their_password() {
-        let of = |sql: &str| dumped_login(sql.as_bytes()).map(|it| (it.user, it.plugin));
+        let login = |sql: &str| dumped_login(sql.as_bytes()).map(|it| (it.user, it.plugin));
         let native = |user: &str| Some((user.to_owned(), "mysql_native_password".to_owned()));
         for sql in [
             "CREATE USER 'app'@'%' IDENTIFIED WITH 'mysql_native_password' AS '*ABC' REQUIRE NONE",
@@ -328,12 +331,12 @@ mod tests {
             "ALTER USER app@localhost IDENTIFIED VIA mysql_native_password USING '*ABC'",
             "GRANT USAGE ON *.* TO 'app'@'%' IDENTIFIED BY PASSWORD '*ABC'",
         ] {
-            assert_eq!(of(sql), native("app"), "{sql}");
+            assert_eq!(login(sql), native("app"), "{sql}");
         }
         for sql in
             ["CREATE USER a IDENTIFIED BY 'x'", "GRANT SELECT ON t TO a", "CREATE TABLE t (a INT)"]
         {
-            assert_eq!(of(sql), None, "{sql}");
+            assert_eq!(login(sql), None, "{sql}");
         }
     }
 

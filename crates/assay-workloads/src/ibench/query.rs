@@ -268,7 +268,7 @@ mod tests {
         assert!(point.starts_with("EXECUTE point(1"), "{point}");
     }
 
-    fn of(dialect: Dialect, indexes: u32) -> Vec<IbenchStatement> {
+    fn step_statements(dialect: Dialect, indexes: u32) -> Vec<IbenchStatement> {
         let tables =
             IbenchTables { is_shared: false, indexes, partitions: None, exceed_cache: false };
         let sizes = IbenchSizes {
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn every_statement_comes_once_with_a_value_that_exists() {
-        let all = of(Dialect::MySql, 3);
+        let all = step_statements(Dialect::MySql, 3);
         let purposes: Vec<_> = all.iter().map(|it| it.purpose).collect();
         let ranges = ["range queries"; 3];
         assert_eq!(purposes, [&["deletes"; 2][..], &ranges, &["point queries"]].concat());
@@ -303,7 +303,7 @@ mod tests {
 
     #[test]
     fn only_queries_of_indexes_that_exist_are_there() {
-        let all = of(Dialect::Postgres, 1);
+        let all = step_statements(Dialect::Postgres, 1);
         assert_eq!(all.iter().filter(|it| it.purpose == "range queries").count(), 1);
         assert!(all.iter().all(|it| !it.sql.contains("FORCE") && !it.sql.contains("EXECUTE")));
     }

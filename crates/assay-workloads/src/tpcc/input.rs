@@ -273,7 +273,8 @@ mod tests {
     #[test]
     fn a_deck_has_the_mix_of_the_specification() {
         let inputs = inputs(1, 3, 100);
-        let count = |of: fn(&TpccInput) -> bool| inputs.iter().filter(|it| of(it)).count();
+        let count =
+            |is_kind: fn(&TpccInput) -> bool| inputs.iter().filter(|it| is_kind(it)).count();
         assert_eq!(count(|it| matches!(it, TpccInput::NewOrder(_))), 45);
         assert_eq!(count(|it| matches!(it, TpccInput::Payment(_))), 43);
         assert_eq!(count(|it| matches!(it, TpccInput::OrderStatus { .. })), 4);

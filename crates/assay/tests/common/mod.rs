@@ -357,9 +357,9 @@ fn thread_states(process: &Path) -> String {
     for thread in fs_err::read_dir(process.join("task")).into_iter().flatten().flatten() {
         let read = |name| fs_err::read_to_string(thread.path().join(name)).unwrap_or_default();
         let status = read("status");
-        let of = |key| status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("gone");
-        let pending = [of("SigPnd:"), of("ShdPnd:")].map(str::trim).join("/");
-        let state = format!("{} {} pending {pending}", of("State:").trim(), read("wchan"));
+        let field = |key| status.lines().find_map(|line| line.strip_prefix(key)).unwrap_or("gone");
+        let pending = [field("SigPnd:"), field("ShdPnd:")].map(str::trim).join("/");
+        let state = format!("{} {} pending {pending}", field("State:").trim(), read("wchan"));
         *states.entry(state).or_default() += 1;
     }
     states.iter().map(|(state, count)| format!("{count} x {state}")).collect::<Vec<_>>().join(", ")

@@ -122,20 +122,20 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     // One test cannot run on MySQL.
     let result = json(&output, 3);
     let answers = found(&result, "answers", ["test", "system", "what"]);
-    let of = |test: &str| -> Vec<&str> {
+    let differences = |test: &str| -> Vec<&str> {
         let of_test = answers.iter().filter(|it| it[0] == test);
         of_test
             .inspect(|it| assert!(it[1].starts_with("mysql@8.0")))
             .map(|it| it[2].as_str())
             .collect()
     };
-    assert_eq!(of("person"), [] as [&str; 0], "{answers:?}");
-    assert_eq!(of("total"), [] as [&str; 0], "{answers:?}");
+    assert_eq!(differences("person"), [] as [&str; 0], "{answers:?}");
+    assert_eq!(differences("total"), [] as [&str; 0], "{answers:?}");
     // MariaDB's collation ignores trailing spaces, and the collation itself differs.
-    assert_eq!(of("word"), ["types", "rows"], "{answers:?}");
-    assert_eq!(of("city"), ["error"], "{answers:?}");
-    assert_eq!(of("now"), ["undetermined"], "{answers:?}");
-    assert!(of("rare").contains(&"values"), "{answers:?}");
+    assert_eq!(differences("word"), ["types", "rows"], "{answers:?}");
+    assert_eq!(differences("city"), ["error"], "{answers:?}");
+    assert_eq!(differences("now"), ["undetermined"], "{answers:?}");
+    assert!(differences("rare").contains(&"values"), "{answers:?}");
     // Unspecified order is no fault of a statement.
     for (test, what) in [
         ("groups", "order"),
@@ -145,7 +145,7 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
         ("fewer", "rows"),
         ("list", "choice"),
     ] {
-        assert!(of(test).contains(&what), "{test}: {answers:?}");
+        assert!(differences(test).contains(&what), "{test}: {answers:?}");
     }
     let why = found(&result, "answers", ["test", "severity", "why"]);
     let groups = ["groups", "look-at", "in MariaDB, GROUP BY also sorts"].map(str::to_owned);

@@ -296,8 +296,8 @@ fn the_cache_is_listed_and_cleaned() {
     let place = Place::bare();
     let kinds = |place: &Place| -> Vec<String> {
         let listed = json(place, &["cache", "list", "--format", "json"]);
-        let of = |entry: &Value| entry["kind"].as_str().unwrap().to_owned();
-        listed.as_array().unwrap().iter().map(of).collect()
+        let kind = |entry: &Value| entry["kind"].as_str().unwrap().to_owned();
+        listed.as_array().unwrap().iter().map(kind).collect()
     };
     json(&place, &["audit", "mariadb@10.11", "mariadb@11.8", "--offline", "--format", "json"]);
     let data = |kinds: &[String]| kinds.iter().filter(|kind| *kind == "data").count();

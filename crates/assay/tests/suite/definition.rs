@@ -59,7 +59,7 @@ fn recorded(study: &Study, systems: &[System], session: &mut ClientSession) -> S
                 position: system as u32,
                 started_ms: 1_795_000_000_000,
                 work: session.run(0, RunBound::Events(50)).unwrap(),
-                ..Slice::of(system, study.cells[0].id)
+                ..Slice::new(system, study.cells[0].id)
             };
             assert_eq!((slice.work.read, slice.work.rows), (100, 100));
             ledger.add_slice(&study.id, &slice).unwrap();

@@ -140,14 +140,14 @@ fn prometheus_reads_the_metrics() {
         .output()
         .unwrap();
     let both: Vec<Vec<Value>> = serde_json::from_str(&done(&output)).unwrap();
-    let of = |families: &[Value], name: &str| -> Value {
+    let metric_family = |families: &[Value], name: &str| -> Value {
         families.iter().find(|family| family[0] == name).cloned().unwrap()
     };
     let json = done(&assay(folder, &["report", "--format", "json"]));
     let json: Value = serde_json::from_str(&json).unwrap();
     let cells = json["cells"].as_array().unwrap();
     for families in &both {
-        let qps = of(families, "assay_throughput_operations_per_second");
+        let qps = metric_family(families, "assay_throughput_operations_per_second");
         assert_eq!(qps[1], "gauge");
         let samples = qps[4].as_array().unwrap();
         assert_eq!(samples.len(), cells.len());
@@ -156,9 +156,9 @@ fn prometheus_reads_the_metrics() {
             assert_eq!(sample[0]["test"], cell["test"]);
         }
         assert_eq!(samples[1][0]["system"], name);
-        let info = of(families, "assay_study_info");
+        let info = metric_family(families, "assay_study_info");
         assert_eq!(info[4][0][0]["study"], "later");
-        let undecided = of(families, "assay_verdict");
+        let undecided = metric_family(families, "assay_verdict");
         let undecided = undecided[4].as_array().unwrap().iter().filter(|it| it[1] == 1.0);
         assert!(undecided.clone().all(|it| it[0]["verdict"] == "undecided"));
         assert_eq!(undecided.count(), 8, "4 tests in 2 systems other than the base");

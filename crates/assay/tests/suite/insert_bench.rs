@@ -149,15 +149,16 @@ fn a_server_that_dies_fails_its_step_and_the_other_goes_on() {
     kill_process(server_of(&place, "mariadb-11.8"), Signal::KILL).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(3));
     let report = json(&place.run_to_end(&["report", "--format", "json"]), 3);
-    let of = |system: &str| -> Vec<&Value> {
+    let system_cells = |system: &str| -> Vec<&Value> {
         cells(&report).iter().filter(|cell| cell["system"] == system).collect()
     };
-    assert!(of(systems[0]).iter().all(|cell| !was_cut_off(cell)));
-    let failed: Vec<_> = of(systems[1]).into_iter().filter(|cell| was_cut_off(cell)).collect();
+    assert!(system_cells(systems[0]).iter().all(|cell| !was_cut_off(cell)));
+    let failed: Vec<_> =
+        system_cells(systems[1]).into_iter().filter(|cell| was_cut_off(cell)).collect();
     assert_eq!(failed.len(), 1, "{failed:#?}");
     assert!(!failed[0]["why"].as_str().unwrap().is_empty());
     // Nothing was measured after it, until the study is resumed.
-    let unmeasured = of(systems[1]).into_iter().filter(|cell| cell["slices"] == 0);
+    let unmeasured = system_cells(systems[1]).into_iter().filter(|cell| cell["slices"] == 0);
     assert!(unmeasured.count() >= 1);
     let resumed = place.run_to_end(&["resume", "--offline", "--format", "json"]);
     let resumed: Value = serde_json::from_slice(&resumed.stdout).unwrap();

@@ -356,10 +356,10 @@ fn statements_are_those_of_pgbench() {
         let ours = listener.take();
         assert_eq!((theirs.len(), ours.len()), (each * EVENTS, each * EVENTS), "{script}");
         for at in 0..each {
-            let of = |all: &[String]| -> Vec<(String, Vec<f64>)> {
+            let every_nth = |all: &[String]| -> Vec<(String, Vec<f64>)> {
                 all.iter().skip(at).step_by(each).map(|it| taken_apart(it)).collect()
             };
-            let (theirs, ours) = (of(&theirs), of(&ours));
+            let (theirs, ours) = (every_nth(&theirs), every_nth(&ours));
             let shape = &theirs[0].0;
             assert!(theirs.iter().chain(&ours).all(|it| it.0 == *shape), "{shape}: {ours:?}");
             for number in 0..theirs[0].1.len() {

@@ -59,9 +59,12 @@ fn a_profile_says_which_functions_use_the_cpu_time_of_the_account() {
     assert!((sum / whole - 1.0).abs() < 0.05, "{sum} of {whole}");
     if let Some(waits) = profile["waits"].as_object() {
         // The thread of a single client waits for the client and, on one CPU, behind it.
-        let of = |wait: &str| waits.get(wait).map_or(0.0, |it| number(&it["after"]));
+        let waited = |wait: &str| waits.get(wait).map_or(0.0, |it| number(&it["after"]));
         let all: f64 = waits.values().map(|it| number(&it["after"])).sum();
-        assert!(of("client") > 0.0 && of("client") + of("cpu") > 0.8 * all, "{waits:#?}");
+        assert!(
+            waited("client") > 0.0 && waited("client") + waited("cpu") > 0.8 * all,
+            "{waits:#?}"
+        );
     }
     let directory = folder.path().join("stacks");
     let words = ["report", "--format", "folded", "-o", directory.to_str().unwrap()];

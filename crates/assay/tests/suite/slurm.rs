@@ -106,9 +106,9 @@ fn assert_nodes_are_compared(by_node: &Value) {
     // Two tests, two systems, three nodes.
     assert_eq!(rates.len(), 2 * 2 * 3, "{by_node:#}");
     for rates in rates.chunks(3) {
-        let of = |name: &str| rates.iter().map(|it| it[name].clone()).collect::<Vec<_>>();
-        assert_eq!(of("node"), ["n1", "n2", "n3"], "{by_node:#}");
-        let (tests, systems) = (of("test"), of("system"));
+        let column = |name: &str| rates.iter().map(|it| it[name].clone()).collect::<Vec<_>>();
+        assert_eq!(column("node"), ["n1", "n2", "n3"], "{by_node:#}");
+        let (tests, systems) = (column("test"), column("system"));
         assert!(tests.iter().all(|it| *it == tests[0]), "{by_node:#}");
         assert!(systems.iter().all(|it| *it == systems[0]), "{by_node:#}");
         let number = |it: &Value, name: &str| it["relative"][name].as_f64().unwrap();

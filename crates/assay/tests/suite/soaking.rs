@@ -21,7 +21,7 @@ fn turns(place: &Place) -> Vec<usize> {
     let Ok(ledger) = Ledger::open_read_only(&place.ledger()) else { return Vec::new() };
     let studies = ledger.studies().unwrap_or_default();
     let documents = studies.first().map(|study| ledger.documents(&study.id).unwrap());
-    let soaks = documents.into_iter().flat_map(|it| it.of::<Soak>().unwrap());
+    let soaks = documents.into_iter().flat_map(|it| it.read_all::<Soak>().unwrap());
     soaks.map(|(_, _, soak)| soak.turns.len()).collect()
 }
 

@@ -44,14 +44,14 @@ fn a_study_of_every_product_is_measured_and_reported() {
             assert!(mean > 0.0 && p95 > 0.3 * mean, "{of}: {cell:#}");
         }
     }
-    let of = |format: &str| {
+    let rendered = |format: &str| {
         let report = place.run_to_end(&["report", "--format", format]);
         String::from_utf8(report.stdout).unwrap()
     };
-    let text = of("text");
+    let text = rendered("text");
     assert!(text.contains("NOPM") && text.contains("no TPC results"), "{text}");
-    assert!(of("html").contains("not a TPC result"));
-    assert!(of("csv").lines().next().unwrap().contains(",nopm,tpm,new_order_us,"));
+    assert!(rendered("html").contains("not a TPC result"));
+    assert!(rendered("csv").lines().next().unwrap().contains(",nopm,tpm,new_order_us,"));
     place.assert_nothing_left();
 }
 

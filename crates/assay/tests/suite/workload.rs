@@ -412,12 +412,12 @@ fn a_statement_that_takes_minutes_on_one_side_is_slower() {
         let study = ["compare", base, other, "--workload", &file, "--budget", "3m"];
         let options = ["--blocks", "1", "--rounds", "4", "--offline", "--format", "json"];
         let result = json(place.run_to_end(&[&study[..], &options].concat()));
-        let of = |test: &str, system: &str| {
+        let found_cell = |test: &str, system: &str| {
             let cells = result["cells"].as_array().unwrap();
             cells.iter().find(|it| it["test"] == test && it["system"] == system).unwrap().clone()
         };
         for test in ["report", "change"] {
-            let cell = of(test, other);
+            let cell = found_cell(test, other);
             assert_eq!(cell["verdict"], verdict, "{cell:#}");
             assert!(cell["rqps"]["value"].is_null(), "{cell:#}");
             let bound = &cell["rqps"][if verdict == "slower" { "high" } else { "low" }];
@@ -426,20 +426,20 @@ fn a_statement_that_takes_minutes_on_one_side_is_slower() {
             let why = cell["why"].as_str().unwrap();
             assert!(why.contains("within 30 s; at least "), "{why}");
         }
-        assert!(of("quick", other)["slices"].as_u64().unwrap() > 0);
+        assert!(found_cell("quick", other)["slices"].as_u64().unwrap() > 0);
         // A gate counts a bound that leaves no doubt.
         let gate = ["gate", "--study", "latest", "--max-slowdown", "10%", "--format", "json"];
         let output = place.run_to_end(&gate);
         let gated: Value = serde_json::from_slice(&output.stdout).unwrap();
         let cells = gated["gate"]["cells"].as_array().unwrap();
-        let of = |test: &str| cells.iter().find(|it| it["test"] == test).unwrap();
+        let gated_cell = |test: &str| cells.iter().find(|it| it["test"] == test).unwrap();
         let word = if verdict == "slower" { "exceeded" } else { "passed" };
         for test in ["report", "change"] {
-            assert_eq!(of(test)["verdict"], word, "{gated:#}");
+            assert_eq!(gated_cell(test)["verdict"], word, "{gated:#}");
         }
         if verdict == "slower" {
             assert_eq!(
-                (of("quick")["verdict"].as_str(), output.status.code()),
+                (gated_cell("quick")["verdict"].as_str(), output.status.code()),
                 (Some("passed"), Some(1)),
                 "{gated:#}"
             );

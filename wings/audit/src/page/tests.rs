@@ -35,7 +35,7 @@ fn system() -> System {
     };
     System {
         name: EVIL.to_owned(),
-        spec: SystemSpec::of(Product::MariaDb, Origin::Version(EVIL.to_owned())),
+        spec: SystemSpec::new(Product::MariaDb, Origin::Version(EVIL.to_owned())),
         artifact: Artifact::Reported(server),
         is_base: false,
         is_twin: false,

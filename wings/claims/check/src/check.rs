@@ -95,7 +95,7 @@ impl<'a> ClaimSource<'a> {
         let mut figures = Vec::new();
         for &(system, than) in &scope.pairs {
             let base = than.unwrap_or(0);
-            let judge = || JudgedRates::of(&compared_with(record, base));
+            let judge = || JudgedRates::from_record(&compared_with(record, base));
             let judged = self.judged.entry(base).or_insert_with(judge);
             let values = ClaimValues { record, scope, statement, system, than, judged };
             match statement.summary {
@@ -210,7 +210,7 @@ impl ClaimValues<'_> {
 /// A statistic of values. Its interval contains the true one if all intervals contain theirs: its ends are the
 /// statistics of the values' ends.
 fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
-    let value = summary.of(&values.iter().map(|it| it.value).collect::<Vec<_>>())?;
+    let value = summary.compute(&values.iter().map(|it| it.value).collect::<Vec<_>>())?;
     let Some(ends) = values.iter().map(|it| it.ends()).collect::<Option<Vec<(f64, f64)>>>() else {
         return Some(Estimate::without_interval(value));
     };
@@ -218,7 +218,7 @@ fn summarised(summary: Summary, values: &[Estimate]) -> Option<Estimate> {
         return spread(value, values);
     }
     let (low, high): (Vec<f64>, Vec<f64>) = ends.into_iter().unzip();
-    let (low, high) = (summary.of(&low)?, summary.of(&high)?);
+    let (low, high) = (summary.compute(&low)?, summary.compute(&high)?);
     Some(match values.iter().any(|it| it.is_bound()) {
         true => Estimate::between(value, (low, high)),
         false => Estimate { value, low, high },
@@ -387,28 +387,31 @@ mod tests {
         let faster = Region { low: 100.0, high: f64::INFINITY, is_open: true };
         let near = Region { low: 0.9, high: 1.1, is_open: false };
         let (most, least) = (Estimate::at_most(0.002), Estimate::at_least(400.0));
-        let of = |bound: Estimate, region: Region| {
+        let status = |bound: Estimate, region: Region| {
             in_region(&ClaimFigure { value: Some(bound), ..figure("a", 1.0, 0.0) }, region)
         };
-        assert_eq!([slower, near].map(|it| of(most, it)), [ClaimStatus::Holds, ClaimStatus::Fails]);
         assert_eq!(
-            [faster, near].map(|it| of(least, it)),
+            [slower, near].map(|it| status(most, it)),
+            [ClaimStatus::Holds, ClaimStatus::Fails]
+        );
+        assert_eq!(
+            [faster, near].map(|it| status(least, it)),
             [ClaimStatus::Holds, ClaimStatus::Fails]
         );
         let far = Region { high: 0.001, ..slower };
-        assert_eq!(of(most, far), ClaimStatus::Unknown);
+        assert_eq!(status(most, far), ClaimStatus::Unknown);
     }
 
     /// The test without an answer counts among those of the median, with a value beyond its bound.
     #[test]
     fn summaries_of_bounds_say_what_they_may_be() {
         let all = [Estimate::at_most(0.002), Estimate { value: 0.98, low: 0.93, high: 1.03 }];
-        let of = |summary| summarised(summary, &all).unwrap();
-        assert!((of(Summary::Median).low - 0.465).abs() < 1e-9);
-        assert!((of(Summary::Median).high - 0.516).abs() < 1e-9);
-        let least = of(Summary::Min);
+        let summarise = |summary| summarised(summary, &all).unwrap();
+        assert!((summarise(Summary::Median).low - 0.465).abs() < 1e-9);
+        assert!((summarise(Summary::Median).high - 0.516).abs() < 1e-9);
+        let least = summarise(Summary::Min);
         assert!(least.is_bound() && least.high == 0.002, "{least:?}");
-        assert_eq!(of(Summary::Max), Estimate { value: 0.98, low: 0.93, high: 1.03 });
+        assert_eq!(summarise(Summary::Max), Estimate { value: 0.98, low: 0.93, high: 1.03 });
     }
 
     /// Of three values that are 0.1 apart, known within 0.03: the deviation is known within 0.03 × √(3 / 2).
@@ -416,8 +419,8 @@ mod tests {
     fn averages_and_deviations_have_intervals_if_their_values_do() {
         let all =
             [0.9, 1.0, 1.1].map(|value| Estimate { value, low: value - 0.03, high: value + 0.01 });
-        let of = |summary| summarised(summary, &all).unwrap();
-        let [average, spread] = [of(Summary::Average), of(Summary::Stddev)];
+        let summarise = |summary| summarised(summary, &all).unwrap();
+        let [average, spread] = [summarise(Summary::Average), summarise(Summary::Stddev)];
         let near = |one: f64, other: f64| (one - other).abs() < 1e-9;
         assert!(near(average.value, 1.0) && near(average.low, 0.97) && near(average.high, 1.01));
         let room = 0.03 * 1.5_f64.sqrt();
@@ -467,14 +470,14 @@ mod tests {
 
     #[test]
     fn shares_count_tests_and_leave_open_what_is_unknown() {
-        let of = |share, rooms: [(f64, f64); 3]| {
+        let status = |share, rooms: [(f64, f64); 3]| {
             let figures = ["a", "b", "c"].into_iter().zip(rooms);
             let figures = figures.map(|(test, (value, room))| figure(test, value, room)).collect();
             check_claim(&statement(faster(), share), figures).status
         };
         let two = [(1.1, 0.01), (1.2, 0.01), (0.8, 0.01)];
         let open = [(1.1, 0.01), (1.0, 0.1), (0.8, 0.01)];
-        let count = |least, most, of| Share::Count { least, most, of };
+        let count = |least, most, all| Share::Count { least, most, of: all };
         for (share, known, unknown) in [
             (Share::Every, ClaimStatus::Fails, ClaimStatus::Fails),
             (Share::None, ClaimStatus::Fails, ClaimStatus::Fails),
@@ -485,7 +488,7 @@ mod tests {
             (count(0, 2, None), ClaimStatus::Holds, ClaimStatus::Holds),
             (count(3, 9, None), ClaimStatus::Fails, ClaimStatus::Fails),
         ] {
-            assert_eq!((of(share, two), of(share, open)), (known, unknown), "{share:?}");
+            assert_eq!((status(share, two), status(share, open)), (known, unknown), "{share:?}");
         }
     }
 
@@ -503,13 +506,13 @@ mod tests {
 
     #[test]
     fn the_smallest_must_lie_below_all_others() {
-        let of = |mine: (f64, f64), theirs: (f64, f64)| {
+        let status = |mine: (f64, f64), theirs: (f64, f64)| {
             let mine = ClaimFigure { is_extreme: true, ..figure("a", mine.0, mine.1) };
             let lowest = statement(Relation::Lowest("x".to_owned()), Share::Every);
             check_claim(&lowest, vec![figure("a", theirs.0, theirs.1), mine]).status
         };
-        assert_eq!(of((0.5, 0.1), (0.8, 0.1)), ClaimStatus::Holds);
-        assert_eq!(of((0.7, 0.1), (0.8, 0.1)), ClaimStatus::Unknown);
-        assert_eq!(of((1.2, 0.1), (0.8, 0.1)), ClaimStatus::Fails);
+        assert_eq!(status((0.5, 0.1), (0.8, 0.1)), ClaimStatus::Holds);
+        assert_eq!(status((0.7, 0.1), (0.8, 0.1)), ClaimStatus::Unknown);
+        assert_eq!(status((1.2, 0.1), (0.8, 0.1)), ClaimStatus::Fails);
     }
 }

@@ -222,7 +222,7 @@ impl SystemWords {
         let words = self.words.as_str();
         let wanted = match words.split_once('@') {
             _ if product == Some(words) => return true,
-            Some((of, wanted)) if product == Some(of) => wanted,
+            Some((wanted_product, wanted)) if product == Some(wanted_product) => wanted,
             Some(_) => return false,
             None => words,
         };

@@ -61,7 +61,7 @@ fn figure(name: &str, cell: &CellJudgement, record: &StudyRecord) -> Option<f64>
 
 impl Quantity {
     /// Latencies may leave out their unit.
-    pub(crate) fn of(word: &str) -> Option<Self> {
+    pub(crate) fn from_word(word: &str) -> Option<Self> {
         let known = |word: &str| {
             let is_it = |name: &&str| {
                 *name == word
@@ -158,7 +158,7 @@ impl Summary {
     }
 
     /// `None` without values, and for the standard deviation of a single one.
-    pub fn of(self, values: &[f64]) -> Option<f64> {
+    pub fn compute(self, values: &[f64]) -> Option<f64> {
         match self {
             Self::Median => median(values),
             Self::Average => (!values.is_empty()).then(|| mean(values)),
@@ -229,24 +229,24 @@ mod tests {
 
     #[test]
     fn statistics_are_those_of_the_sample() {
-        let of = |summary: Summary| summary.of(&[0.8, 0.9, 1.3]).unwrap();
-        assert!((of(Summary::Average) - 1.0).abs() < 1e-9);
-        assert!((of(Summary::Stddev) - 0.07_f64.sqrt()).abs() < 1e-9);
-        assert_eq!([Summary::Median, Summary::Min, Summary::Max].map(of), [0.9, 0.8, 1.3]);
-        assert_eq!(Summary::Stddev.of(&[1.0]), None);
-        assert!(Summary::ALL.iter().all(|it| it.of(&[]).is_none()));
+        let compute = |summary: Summary| summary.compute(&[0.8, 0.9, 1.3]).unwrap();
+        assert!((compute(Summary::Average) - 1.0).abs() < 1e-9);
+        assert!((compute(Summary::Stddev) - 0.07_f64.sqrt()).abs() < 1e-9);
+        assert_eq!([Summary::Median, Summary::Min, Summary::Max].map(compute), [0.9, 0.8, 1.3]);
+        assert_eq!(Summary::Stddev.compute(&[1.0]), None);
+        assert!(Summary::ALL.iter().all(|it| it.compute(&[]).is_none()));
     }
 
     #[test]
     fn every_word_names_its_quantity() {
         for quantity in Quantity::all() {
-            assert_eq!(Quantity::of(&quantity.word()), Some(quantity));
+            assert_eq!(Quantity::from_word(&quantity.word()), Some(quantity));
         }
-        assert_eq!(Quantity::of("latency_p99"), Some(Quantity::Figure("latency_p99_us")));
-        assert_eq!(Quantity::of("relative cs/o"), Some(Quantity::Relative("cs/o")));
+        assert_eq!(Quantity::from_word("latency_p99"), Some(Quantity::Figure("latency_p99_us")));
+        assert_eq!(Quantity::from_word("relative cs/o"), Some(Quantity::Relative("cs/o")));
         // The rest is not in reports, or is a ratio already.
         for word in ["all_cpu_us", "server_cpu", "relative rqps", "relative", "cs ratio"] {
-            assert_eq!(Quantity::of(word), None, "{word}");
+            assert_eq!(Quantity::from_word(word), None, "{word}");
         }
     }
 }

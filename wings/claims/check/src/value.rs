@@ -45,7 +45,7 @@ impl ClaimSubject {
 
 pub(crate) fn quantity(value: &FileValue<'_>) -> FileResult<Quantity> {
     let text = value.text("a figure such as `\"rqps\"` or `\"relative cs/o\"`")?;
-    Quantity::of(text).ok_or_else(|| {
+    Quantity::from_word(text).ok_or_else(|| {
         let all = Quantity::all().map(Quantity::word);
         let otherwise = "docs/reference/claim-files.md lists them";
         value

@@ -149,11 +149,11 @@ fn commands(runs: &[SystemRun]) -> Option<String> {
 fn different(
     runs: &[SystemRun],
     what: &str,
-    of: impl Fn(&ClientRun) -> Option<String>,
+    fact_of: impl Fn(&ClientRun) -> Option<String>,
 ) -> Option<String> {
     let mut files: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for it in runs {
-        if let Some(fact) = of(&it.run) {
+        if let Some(fact) = fact_of(&it.run) {
             files.entry(fact).or_default().push(&it.file);
         }
     }

@@ -75,9 +75,9 @@ pub struct IostatSample {
 
 impl Iostat {
     /// The device must have exactly this name.
-    pub fn mean_of(&self, device: &str, of: impl Fn(&IostatSample) -> f64) -> Option<f64> {
+    pub fn mean_of(&self, device: &str, value: impl Fn(&IostatSample) -> f64) -> Option<f64> {
         let samples = self.devices.get(device).filter(|it| !it.is_empty())?;
-        Some(samples.iter().map(of).sum::<f64>() / samples.len() as f64)
+        Some(samples.iter().map(value).sum::<f64>() / samples.len() as f64)
     }
 }
 
@@ -159,8 +159,10 @@ pub(crate) fn metrics_of_samples(
     slice: &Slice,
 ) -> RunMetrics {
     let Some(rate) = slice.ops_per_second() else { return Vec::new() };
-    let of_machine = |of: fn(&crate::VmstatSample) -> f64| Some(vmstat?.published_mean(of)? / rate);
-    let of_device = |of: fn(&crate::IostatSample) -> f64| Some(iostat?.mean_of(device, of)? / rate);
+    let of_machine =
+        |value: fn(&crate::VmstatSample) -> f64| Some(vmstat?.published_mean(value)? / rate);
+    let of_device =
+        |value: fn(&crate::IostatSample) -> f64| Some(iostat?.mean_of(device, value)? / rate);
     let metrics = [
         ("cpu/o", of_machine(|it| it.us + it.sy)),
         ("cs/o", of_machine(|it| it.cs)),

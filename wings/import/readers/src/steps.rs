@@ -306,7 +306,7 @@ fn test(name: &str, kind: StepKind, has_inserts: bool) -> Test {
             (group, Unit::Query, IbenchStep { per_second, queries, ..step })
         }
     };
-    Test::of(Definition {
+    Test::intern(Definition {
         start_from: StartFrom::Fresh,
         unit,
         digest: "unknown".to_owned(),

@@ -118,7 +118,7 @@ fn tests(table: &QpsTable) -> Vec<Test> {
 pub(crate) fn unknown_test(name: &str) -> Test {
     let word = "other".to_owned();
     let group = Group { rank: u8::MAX.into(), title: word.clone(), word };
-    Test::of(Definition {
+    Test::intern(Definition {
         class: Class::Read,
         start_from: StartFrom::Fresh,
         digest: "unknown".to_owned(),
@@ -151,7 +151,7 @@ fn systems(servers: &[String], reported_in: &str) -> Vec<System> {
             let reported_in = reported_in.to_owned();
             System {
                 name,
-                spec: SystemSpec { engine, ..SystemSpec::of(product, origin) },
+                spec: SystemSpec { engine, ..SystemSpec::new(product, origin) },
                 artifact: Artifact::Reported(ReportedServer {
                     reported_in,
                     product: told,
@@ -207,7 +207,7 @@ pub(crate) fn empty(servers: &[String], cells: Vec<CellId>, about: &ImportFacts)
 fn study(cells: &[CellId], about: &ImportFacts) -> Study {
     let tests: BTreeSet<Test> = cells.iter().map(|cell| cell.test).collect();
     let assay_version = about.assay_version.clone();
-    let study = Study::of(about.id.clone(), about.imported_ms, cells);
+    let study = Study::published(about.id.clone(), about.imported_ms, cells);
     Study { set: nearest_set(&tests), assay_version, ..study }
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn reported(
     about: &ImportFacts,
 ) -> Slice {
     let position = system as u32;
-    Slice { position, started_ms: about.imported_ms, work, ..Slice::of(system, cell) }
+    Slice { position, started_ms: about.imported_ms, work, ..Slice::new(system, cell) }
 }
 
 #[cfg(test)]

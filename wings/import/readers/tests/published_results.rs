@@ -234,7 +234,7 @@ fn metrics_follow_from_samples(folder: &Path, checked: &mut Comparisons) {
         let samples = sound(iostat(&path.display().to_string(), open(&path)).unwrap());
         let [device, _] = printed(&beside(&path, "sb.io.", "sb.met."));
         let q: f64 = device[8].parse().unwrap();
-        let mean = |of: fn(&IostatSample) -> f64| samples.mean_of("md2", of).unwrap();
+        let mean = |value: fn(&IostatSample) -> f64| samples.mean_of("md2", value).unwrap();
         let [reads, read_kb] = [mean(|it| it.reads), mean(|it| it.read_kb)];
         let [writes, write_kb] = [mean(|it| it.writes), mean(|it| it.write_kb)];
         let found = [
@@ -272,8 +272,8 @@ fn runs_of_the_insert_benchmark_are_read(folder: &Path, checked: &mut Comparison
                 continue;
             }
             let share = percent.parse::<f64>().unwrap() / 100.0;
-            let rate = |of: fn(&IbenchSecond) -> f64| {
-                rate_reached(run.seconds.iter().map(of), share).unwrap_or(0.0)
+            let rate = |value: fn(&IbenchSecond) -> f64| {
+                rate_reached(run.seconds.iter().map(value), share).unwrap_or(0.0)
             };
             let found = format!(
                 "{} insert, {} delete, {} query",

@@ -25,12 +25,12 @@ pub(crate) fn files(finding: &Finding<'_>, own: &UserData) -> Result<Vec<ReproFi
     let scripted = own.tables.iter().position(is_script).unwrap_or(own.tables.len());
     for (number, table) in own.tables.iter().enumerate() {
         let place = if number < scripted { &mut schema } else { &mut data };
-        for sql in table.create.iter().filter_map(|sql| sql.of(dialect)) {
+        for sql in table.create.iter().filter_map(|sql| sql.for_dialect(dialect)) {
             safe::check(dialect, sql)?;
             push_statement(place, sql.as_bytes());
         }
         rows(finding, table, &mut data)?;
-        for sql in table.after.iter().filter_map(|sql| sql.of(dialect)) {
+        for sql in table.after.iter().filter_map(|sql| sql.for_dialect(dialect)) {
             safe::check(dialect, sql)?;
             push_statement(&mut data, sql.as_bytes());
         }
@@ -64,7 +64,7 @@ fn rows(finding: &Finding<'_>, table: &UserTable, data: &mut Vec<u8>) -> Result<
             }
         }
         UserRows::Script(script) => {
-            let Some(file) = script.of(dialect) else { return Ok(()) };
+            let Some(file) = script.for_dialect(dialect) else { return Ok(()) };
             let content = read(file)?;
             let statements = script_statements(&content, dialect);
             for sql in statements.map_err(|why| unreadable(file, &why.to_string()))? {

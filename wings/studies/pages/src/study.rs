@@ -96,7 +96,8 @@ fn document<'a>(shown: &'a ShownStudy<'_>) -> ShownDocument<'a> {
     let study = &record.study;
     let systems = record.systems.iter().enumerate().map(|(index, system)| {
         let verdicts = shown.summary(index).map(verdicts);
-        let verdicts = verdicts.map(|it| JsonValue::object(it.map(|(word, of)| (word, of.into()))));
+        let verdicts =
+            verdicts.map(|it| JsonValue::object(it.map(|(word, count)| (word, count.into()))));
         JsonValue::object([
             ("name", system.name.as_str().into()),
             ("version", system.artifact.version().into()),

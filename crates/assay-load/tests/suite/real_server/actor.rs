@@ -54,7 +54,7 @@ impl Actor for Follower {
 }
 
 fn chain(length: u32) -> (Bed, ConnectOptions) {
-    let mut bed = Bed::of(Product::MariaDb, "10.11");
+    let mut bed = Bed::shared(Product::MariaDb, "10.11");
     bed.control.query("CREATE TABLE chain (id INT PRIMARY KEY, next INT)").unwrap();
     for id in 1..=length {
         let next = if id == length { "NULL".to_owned() } else { (id + 1).to_string() };

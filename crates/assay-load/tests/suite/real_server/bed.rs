@@ -22,11 +22,11 @@ pub(crate) struct Bed {
 
 impl Bed {
     pub(crate) fn new() -> Self {
-        Self::of(Product::MariaDb, "10.11")
+        Self::shared(Product::MariaDb, "10.11")
     }
 
     /// An empty database on a server that other tests use at the same time.
-    pub(crate) fn of(product: Product, version: &str) -> Self {
+    pub(crate) fn shared(product: Product, version: &str) -> Self {
         let database = database(product, version);
         let (options, control) = (database.connect_options(), database.connect());
         Self { options, control, product, _server: None }

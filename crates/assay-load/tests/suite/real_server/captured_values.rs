@@ -45,7 +45,7 @@ fn tests() -> Vec<Test> {
 }
 
 fn check(product: Product, version: &str) {
-    let mut bed = Bed::of(product, version);
+    let mut bed = Bed::shared(product, version);
     let (dialect, tests) = (product.dialect(), tests());
     let data = tests[0].user_data().unwrap();
     let files = |_: &assay_model::UserRowsFile| Err("no file".to_owned());

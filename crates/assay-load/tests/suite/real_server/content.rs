@@ -18,7 +18,7 @@ fn content_is_the_same_for_all_versions_and_character_sets() {
         (Product::MariaDb, "11.8", "utf8mb4"),
         (Product::MySql, "5.7", "latin1"),
     ] {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         let of_database = format!("ALTER DATABASE {} CHARACTER SET {charset}", bed.database());
         bed.control.query(&of_database).unwrap();
         let report = bed.load(DATA.tables, DATA.rows, SEED);
@@ -63,7 +63,7 @@ fn every_column_and_the_table_of_a_row_count() {
 #[test]
 fn the_same_events_age_data_alike_on_all_versions_in_both_modes() {
     let aged = |product, version, statements| -> TableContent {
-        let bed = Bed::of(product, version);
+        let bed = Bed::shared(product, version);
         bed.load(DATA.tables, DATA.rows, SEED);
         let setup = Setup { clients: 1, tables: DATA.tables, rows: DATA.rows };
         let aging = tests_of(TestSet::Set32)

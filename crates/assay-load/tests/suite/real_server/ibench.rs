@@ -71,7 +71,7 @@ fn sum_of(run: &IbenchStepRun, kind: &str) -> u64 {
 fn every_step_leaves_as_many_rows_as_it_found() {
     for (product, version) in DIALECTS {
         let is_mysql = product != Product::Postgres;
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         let filled = step(&bed, product, "l.i0");
         assert_eq!((filled.step.insert.statements, filled.step.insert.rows), (100, 10_000));
         assert_eq!((sum_of(&filled, "insert."), filled.work.write), (10_000, 100));
@@ -115,7 +115,7 @@ fn a_table_may_be_partitioned_and_shared_and_a_transaction_open() {
     };
     let sizes = IbenchSizes { tables, transaction_s: Some(1), ..SIZES };
     for (product, version) in DIALECTS {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         for name in ["l.i0", "l.x", "l.i1", "l.i2", "qp100"] {
             run(&bed, &work(product, &sizes, name, 2));
         }

@@ -34,7 +34,7 @@ fn indexes(bed: &mut Bed, product: Product) -> Vec<Vec<String>> {
 #[test]
 fn indexes_values_and_answers_are_those_published() {
     for (product, version) in PRODUCTS {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         run(&bed, &work(product, &SIZE, "l.i0", 1));
         assert!(indexes(&mut bed, product).is_empty(), "{product}");
         check_values(&mut bed, product);
@@ -138,7 +138,7 @@ fn ahead(bed: &Bed, product: Product, expected: i64) -> i64 {
 #[test]
 fn inserts_and_deletes_stay_within_eight_statements_of_each_other() {
     for (product, version) in PRODUCTS {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         run(&bed, &work(product, &SIZE, "l.i0", 1));
         // A row that deletes reach after some time. The delete in progress is not counted.
         bed.control.query("BEGIN").unwrap();

@@ -142,7 +142,7 @@ fn a_script_makes_its_tables_and_sends_the_same_work_to_every_server() {
     for (product, version) in
         [(Product::MariaDb, "10.11"), (Product::MySql, "8.0"), (Product::Postgres, "16")]
     {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         let (dialect, options) = (product.dialect(), bed.options.clone());
         let place = place(&options, dialect, &form);
         let workload = workload_of(&written.test.schema);
@@ -331,7 +331,7 @@ fn stock_scripts_send_what_the_native_ones_send() {
 
 #[test]
 fn a_script_reads_rows_of_all_kinds_and_names_errors() {
-    let bed = Bed::of(Product::MySql, "8.0");
+    let bed = Bed::shared(Product::MySql, "8.0");
     let options = bed.options.clone();
     let text = "
         function thread_init()

@@ -53,7 +53,7 @@ fn statements(script: &str) -> [u64; 3] {
 #[test]
 fn every_script_runs_on_every_product() {
     for (product, version) in SERVERS {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         bed.load(SETUP.tables, SETUP.rows, SEED);
         for test in oltp_tests(&OltpOptions::default()) {
             let events = if test.name() == "bulk_insert" { 8 } else { 40 };
@@ -95,7 +95,7 @@ fn indexes(bed: &mut Bed, product: Product) -> i64 {
 #[test]
 fn tables_are_created_in_the_form_that_was_asked_for() {
     for (product, version) in SERVERS {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         let usual = bed.load(SETUP.tables, SETUP.rows, SEED);
         assert_eq!(indexes(&mut bed, product), 2, "{product}");
         let (text, found) = match product.dialect() {
@@ -170,7 +170,7 @@ fn bulk_insert_replaces_only_its_own_tables() {
 #[test]
 fn clients_connect_again_if_they_were_asked_to() {
     for (product, version) in SERVERS {
-        let bed = Bed::of(product, version);
+        let bed = Bed::shared(product, version);
         bed.load(SETUP.tables, SETUP.rows, SEED);
         let policy =
             ClientPolicy { reconnect_every: NonZeroU64::new(5), ..ClientPolicy::default() };
@@ -192,7 +192,7 @@ fn clients_connect_again_if_they_were_asked_to() {
 #[test]
 fn killed_connections_are_replaced_or_end_the_run() {
     for (product, version) in SERVERS {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         bed.load(SETUP.tables, SETUP.rows, SEED);
         for ignored in [IgnoredErrors::Usual, IgnoredErrors::These(vec![2013, 1213])] {
             let is_lost = ignored == IgnoredErrors::Usual;
@@ -383,7 +383,7 @@ fn answers_are_checked_and_one_wrong_row_is_found() {
     let mut all = Vec::new();
     let mut loaded = LoadedData::new(SEED, SETUP.data());
     for (product, version) in SERVERS {
-        let mut bed = Bed::of(product, version);
+        let mut bed = Bed::shared(product, version);
         bed.load(SETUP.tables, SETUP.rows, SEED);
         check_loaded(&bed.options, &check(product), &mut loaded).unwrap();
         all.push(answers(&bed.options, &check(product)).unwrap());

@@ -14,7 +14,7 @@ const VERSION: &str = "16";
 
 #[test]
 fn reads_return_the_rows_that_the_generator_predicts() {
-    let bed = Bed::of(Product::Postgres, VERSION);
+    let bed = Bed::shared(Product::Postgres, VERSION);
     let k_of: HashMap<u32, Vec<i64>> =
         (1..=SETUP.tables).map(|table| (table, loaded_k(table, SETUP.rows))).collect();
     let loaded = bed.load(SETUP.tables, SETUP.rows, SEED).content;
@@ -36,7 +36,7 @@ fn reads_return_the_rows_that_the_generator_predicts() {
 /// One client, so that the order of events is fixed.
 #[test]
 fn writes_leave_the_same_data_as_on_mariadb() {
-    let beds = [Bed::new(), Bed::of(Product::Postgres, VERSION)];
+    let beds = [Bed::new(), Bed::shared(Product::Postgres, VERSION)];
     let setup = Setup { clients: 1, ..SETUP };
     for statements in MODES {
         let contents = beds.each_ref().map(|bed| {
@@ -58,7 +58,7 @@ fn writes_leave_the_same_data_as_on_mariadb() {
 /// Many clients work on few rows: a deleted row reappears before its deleter inserts it, and others deadlock.
 #[test]
 fn failed_transactions_are_counted_and_retried() {
-    let mut bed = Bed::of(Product::Postgres, VERSION);
+    let mut bed = Bed::shared(Product::Postgres, VERSION);
     bed.load(2, 10, SEED);
     // By default, a waiting transaction looks for a deadlock only after a second.
     let of_database = format!("ALTER DATABASE {} SET deadlock_timeout = '1ms'", bed.database());

@@ -224,7 +224,7 @@ fn foreign_objects_in_mariadb_are_not_dropped() {
 
 #[test]
 fn foreign_objects_in_postgres_are_not_dropped() {
-    let bed = Bed::of(Product::Postgres, "16");
+    let bed = Bed::shared(Product::Postgres, "16");
     foreign_objects_are_not_dropped(bed, Product::Postgres, &POSTGRES);
 }
 
@@ -323,7 +323,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
     let there = survey(&blind, Dialect::MySql, 3).unwrap();
     assert!(matches!(there.refuse_blindness().unwrap_err(), LoadError::Blind { .. }));
 
-    let mut bed = Bed::of(Product::Postgres, "16");
+    let mut bed = Bed::shared(Product::Postgres, "16");
     bed.control.query("CREATE USER app").unwrap();
     bed.control.query("GRANT CREATE ON SCHEMA public TO app").unwrap();
     let app = ConnectOptions { user: "app".to_owned(), ..bed.options.clone() };
@@ -337,7 +337,7 @@ fn a_user_who_may_not_create_tables_or_see_triggers_drops_none() {
 /// Objects that an unprivileged user puts into `public` never run with this user's privileges, and hide nothing.
 #[test]
 fn surveys_of_postgres_run_no_code_of_other_users() {
-    let mut bed = Bed::of(Product::Postgres, "16");
+    let mut bed = Bed::shared(Product::Postgres, "16");
     load(&bed.options, Product::Postgres).unwrap();
     let function = |signature: &str, returns: &str| {
         format!(
@@ -396,7 +396,7 @@ fn a_missing_engine_is_reported_before_anything_is_dropped() {
 /// The table in the first schema is dropped and recreated, even if another schema has a table of the same name.
 #[test]
 fn only_the_first_schema_of_a_search_path_is_used() {
-    let mut bed = Bed::of(Product::Postgres, "16");
+    let mut bed = Bed::shared(Product::Postgres, "16");
     let search_path = format!("ALTER DATABASE {} SET search_path =", bed.database());
     for sql in [
         "CREATE SCHEMA first",

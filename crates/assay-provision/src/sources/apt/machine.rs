@@ -473,7 +473,7 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
     fn archives_of_other_architectures_are_left_out() {
         let (own, other) =
             if ARCHITECTURE == "amd64" { ("amd64", "arm64") } else { ("arm64", "amd64") };
-        let of = |architecture: &str, at: &str| {
+        let entries = |architecture: &str, at: &str| {
             deb822_entries(
                 &NOBLE.replace("Suites:", &format!("Architectures: {architecture}\nSuites:")),
             )
@@ -481,8 +481,9 @@ deb http://postgres.example/pub/repos/apt noble-pgdg main
             .map(|it| AptEntry { uris: vec![at.to_owned()], ..it })
             .collect::<Vec<_>>()
         };
-        let machine =
-            machine([of(other, "http://a.example/"), of(own, "http://b.example/")].concat());
+        let machine = machine(
+            [entries(other, "http://a.example/"), entries(own, "http://b.example/")].concat(),
+        );
         assert_eq!(places(&machine, AptDistribution::Ubuntu), [Some("http://b.example/"); 2]);
         let line = format!("deb [arch={other}] http://mirror.example/debian stable main");
         let machine = self::machine(one_line(&line));

@@ -501,20 +501,20 @@ mod tests {
 
     #[test]
     fn flags_of_a_system_choose_rows_and_compilers() {
-        let of = |all: &[(BuildFlag, &str)]| {
+        let recipe_with = |all: &[(BuildFlag, &str)]| {
             with_flags(Product::MySql, BuildTool::Cmake, "5.7.44", &flags(all))
         };
-        let built = of(&[(BuildFlag::Opt, "O3"), (BuildFlag::Cxx, "gcc-10")]).unwrap();
+        let built = recipe_with(&[(BuildFlag::Opt, "O3"), (BuildFlag::Cxx, "gcc-10")]).unwrap();
         assert_eq!(built.flags(), "-DCMAKE_BUILD_TYPE=RelWithDebInfo -DFLAGS=-O3 -g");
         assert_eq!((built.cc.as_str(), built.cxx.as_str()), ("gcc-10", "g++-10"));
-        let built = of(&[(BuildFlag::Cc, "clang-16"), (BuildFlag::Lto, "on")]).unwrap();
+        let built = recipe_with(&[(BuildFlag::Cc, "clang-16"), (BuildFlag::Lto, "on")]).unwrap();
         assert_eq!((built.cc.as_str(), built.cxx.as_str()), ("clang-16", "clang++-16"));
         assert!(built.flags().ends_with(" -DLLD=ON"), "{}", built.flags());
-        let built = of(&[(BuildFlag::Cc, "cc"), (BuildFlag::Lto, "off")]).unwrap();
+        let built = recipe_with(&[(BuildFlag::Cc, "cc"), (BuildFlag::Lto, "off")]).unwrap();
         assert_eq!(built, recipe(Product::MySql, BuildTool::Cmake, "5.7.44"));
         // No row is for these.
-        assert_eq!(of(&[(BuildFlag::Lto, "on")]), Err(BuildFlag::Lto));
-        assert_eq!(of(&[(BuildFlag::Std, "17")]), Err(BuildFlag::Std));
+        assert_eq!(recipe_with(&[(BuildFlag::Lto, "on")]), Err(BuildFlag::Lto));
+        assert_eq!(recipe_with(&[(BuildFlag::Std, "17")]), Err(BuildFlag::Std));
         let postgres = |all: &[(BuildFlag, &str)]| {
             let built = with_flags(Product::Postgres, BuildTool::Configure, "15.18", &flags(all));
             built.map(|it| it.cc)
@@ -535,13 +535,16 @@ mod tests {
             command("b.cc", "c++ -O3 -std=gnu++17 -g -O2 -std=gnu++11 -c b.cc"),
             command("c.c", "cc -O3 -g -c c.c"),
         ];
-        let of = |flag, value| replaced(&commands, &flags(&[(flag, value)]));
-        assert_eq!(of(BuildFlag::Opt, "O3"), Some((BuildFlag::Opt, "-O2".to_owned())));
-        assert_eq!(of(BuildFlag::Opt, "O2"), None, "one part may have its own");
-        assert_eq!(of(BuildFlag::Std, "17"), Some((BuildFlag::Std, "-std=gnu++11".to_owned())));
-        assert_eq!(of(BuildFlag::Std, "11"), None);
-        assert_eq!(of(BuildFlag::Lto, "on"), Some((BuildFlag::Lto, String::new())));
-        assert_eq!(of(BuildFlag::Lto, "off"), None);
+        let replaced_flag = |flag, value| replaced(&commands, &flags(&[(flag, value)]));
+        assert_eq!(replaced_flag(BuildFlag::Opt, "O3"), Some((BuildFlag::Opt, "-O2".to_owned())));
+        assert_eq!(replaced_flag(BuildFlag::Opt, "O2"), None, "one part may have its own");
+        assert_eq!(
+            replaced_flag(BuildFlag::Std, "17"),
+            Some((BuildFlag::Std, "-std=gnu++11".to_owned()))
+        );
+        assert_eq!(replaced_flag(BuildFlag::Std, "11"), None);
+        assert_eq!(replaced_flag(BuildFlag::Lto, "on"), Some((BuildFlag::Lto, String::new())));
+        assert_eq!(replaced_flag(BuildFlag::Lto, "off"), None);
         let linked = [command("a.cc", "c++ -flto=thin -c a.cc")];
         assert_eq!(replaced(&linked, &flags(&[(BuildFlag::Lto, "on")])), None);
         assert_eq!(replaced(&[], &flags(&[(BuildFlag::Opt, "O3")])), None);

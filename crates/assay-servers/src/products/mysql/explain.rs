@@ -181,31 +181,31 @@ mod tests {
     #[test]
     fn a_subquery_for_each_row_is_another_plan_than_a_join() {
         let columns = ["select_type", "table", "type", "key", "Extra"];
-        let of = |kind, extra| {
+        let plan = |kind, extra| {
             let outer = ["PRIMARY", "p", "range", "k", ""];
             accesses(&table(&columns, &[&outer, &[kind, "r", "ref", "k_r", extra]]))
         };
-        let joined = of("PRIMARY", "Using where; FirstMatch(p)");
+        let joined = plan("PRIMARY", "Using where; FirstMatch(p)");
         assert_eq!(joined, "range k; ref k_r, first match");
-        let again = of("DEPENDENT SUBQUERY", "Using where");
+        let again = plan("DEPENDENT SUBQUERY", "Using where");
         assert_eq!(again, "range k; for each row: ref k_r");
-        assert_eq!(of("SUBQUERY", "Using where"), "range k; ref k_r");
+        assert_eq!(plan("SUBQUERY", "Using where"), "range k; ref k_r");
     }
 
     #[test]
     fn a_lost_index_a_sort_and_a_multi_range_read_show() {
         let columns = ["select_type", "type", "key", "Extra"];
-        let of = |row: [&str; 4]| accesses(&table(&columns, &[&row]));
+        let plan = |row: [&str; 4]| accesses(&table(&columns, &[&row]));
         assert_eq!(
-            of(["SIMPLE", "ALL", "NULL", "Using where; Using filesort"]),
+            plan(["SIMPLE", "ALL", "NULL", "Using where; Using filesort"]),
             "whole table, sort"
         );
         assert_eq!(
-            of(["SIMPLE", "range", "k_1", "Using index condition; Rowid-ordered scan"]),
+            plan(["SIMPLE", "range", "k_1", "Using index condition; Rowid-ordered scan"]),
             "range k_1, index condition, multi-range read"
         );
-        assert_eq!(of(["INSERT", "NULL", "NULL", "NULL"]), "insert");
-        assert_eq!(of(["SIMPLE", "NULL", "NULL", "Impossible WHERE"]), "no rows");
+        assert_eq!(plan(["INSERT", "NULL", "NULL", "NULL"]), "insert");
+        assert_eq!(plan(["SIMPLE", "NULL", "NULL", "Impossible WHERE"]), "no rows");
     }
 
     #[test]
