@@ -15,7 +15,7 @@ pub struct Site {
     pub run_root: PathBuf,
     /// Directory for the data of instances, best on the file system of the templates. Created if missing.
     pub data_root: PathBuf,
-    /// Of all that runs here.
+    /// CPUs and memory nodes of every server that starts here.
     pub binding: ServerBinding,
     /// Ends everything that runs here at once, and removes it.
     pub stop: Stop,

@@ -168,7 +168,7 @@ pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Of the sample; `None` for a single value.
+/// Variance of the sample, with n − 1; `None` for a single value.
 pub fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let sum: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();

@@ -75,7 +75,7 @@ pub(super) enum SupervisorRequest {
         run_root: PathBuf,
         name: String,
         directories: Vec<PathBuf>,
-        /// Of all processes that it starts.
+        /// CPUs and memory nodes of all processes that the supervisor starts.
         binding: ServerBinding,
     },
     /// Lock the directories that exist by now.
