@@ -18,6 +18,10 @@ const BUDGET: &str = "5m";
 
 const PRIORITIES: [&str; 3] = ["normal", WEIGHTED, "realtime"];
 
+/// Budgets of studies that count what is decided, and that of the reference on the machine as it is.
+const BUDGETS: [&str; 3] = ["1m", "2m", "5m"];
+const REFERENCE_BUDGET: &str = "10m";
+
 /// Normal priority, in a control group with a high CPU weight, as with `systemd-run --user --scope -p CPUWeight=10000`.
 /// Needs root.
 const WEIGHTED: &str = "weighted";
@@ -40,11 +44,11 @@ impl Load {
     }
 }
 
-/// Measures the table, or with `--equal` studies of a system against itself: `[--program PATH] [--budget TIME]
-/// [--equal N]`.
+/// Measures the table; with `--equal`, studies of a system against itself; with `--decided`, how much is decided after
+/// one, two and five minutes: `[--program PATH] [--budget TIME] [--equal N | --decided REFERENCE]`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
-    expect_only(words, &["--program", "--budget", "--equal"], &[])?;
+    expect_only(words, &["--program", "--budget", "--equal", "--decided"], &[])?;
     let program = option(words, "--program")?.map(PathBuf::from);
     let program = program.map_or_else(|| machine::build("assay"), Ok)?;
     let bench = Bench {
@@ -54,6 +58,9 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     };
     if let Some(count) = option(words, "--equal")? {
         return bench.compare_with_itself(count.parse().context("`--equal`")?);
+    }
+    if let Some(reference) = option(words, "--decided")? {
+        return bench.count_decided(Path::new(reference));
     }
     println!(
         "| load | priority | rate: median half-width | CPU/op: median half-width | decided by time | by CPU | blocks \
@@ -74,6 +81,7 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     Ok(())
 }
 
+#[derive(Clone)]
 struct Bench {
     program: PathBuf,
     root: PathBuf,
@@ -91,26 +99,38 @@ struct Cell {
     /// Value and ends of the interval.
     rate: Option<[f64; 3]>,
     cpu: Option<[f64; 3]>,
-    is_called: bool,
-    is_decided: bool,
-    is_cpu_decided: bool,
+    /// The verdict, unless it is undecided or the test failed.
+    by_time: Option<String>,
+    /// The verdict on the CPU time of the serving threads: `more`, `less` or `same`.
+    by_cpu: Option<String>,
 }
 
 impl Cell {
     fn new(cell: &Value) -> Self {
-        let interval = |name: &str| {
-            let part = |part: &str| cell[name][part].as_f64();
+        let interval = |estimate: &Value| {
+            let part = |part: &str| estimate[part].as_f64();
             Some([part("value")?, part("low")?, part("high")?])
         };
-        let word = |name: &str| cell[name].as_str().unwrap_or_default().to_owned();
-        let (verdict, cpu) = (word("verdict"), word("cpu_verdict"));
-        let is_called = |word: &str| matches!(word, "faster" | "slower" | "uneven");
+        let decided = |verdict: &Value, words: &[&str]| {
+            let word = verdict.as_str().filter(|word| words.contains(word));
+            word.map(str::to_owned)
+        };
         Self {
-            rate: interval("rqps"),
-            cpu: interval("cpu_ratio"),
-            is_called: is_called(&verdict),
-            is_decided: is_called(&verdict) || verdict == "same",
-            is_cpu_decided: is_called(&cpu) || cpu == "same",
+            rate: interval(&cell["rqps"]),
+            cpu: interval(&cell["cpu"]["ratio"]),
+            by_time: decided(&cell["verdict"], &["faster", "slower", "uneven", "same"]),
+            by_cpu: decided(&cell["cpu"]["verdict"], &["more", "less", "same"]),
+        }
+    }
+
+    fn is_called(&self) -> bool {
+        self.by_time.as_ref().is_some_and(|verdict| verdict != "same")
+    }
+
+    fn verdict(&self, figure: DecidingFigure) -> Option<&str> {
+        match figure {
+            DecidingFigure::Time => self.by_time.as_deref(),
+            DecidingFigure::Cpu => self.by_cpu.as_deref(),
         }
     }
 
@@ -119,7 +139,51 @@ impl Cell {
     }
 }
 
+#[derive(Debug, Clone, Copy)]
+enum DecidingFigure {
+    Time,
+    Cpu,
+}
+
+/// Tests that are decided by one of some figures, and their agreement with a reference.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct DecidedTests {
+    decided: usize,
+    /// Decided in the reference too, by one of the same figures.
+    comparable: usize,
+    agreeing: usize,
+}
+
 impl BusyResult {
+    fn decided(&self, reference: &Self, figures: &[DecidingFigure]) -> DecidedTests {
+        let mut tests = DecidedTests::default();
+        for (name, cell) in &self.cells {
+            if figures.iter().all(|figure| cell.verdict(*figure).is_none()) {
+                continue;
+            }
+            tests.decided += 1;
+            let other = reference.cells.get(name);
+            let pairs: Vec<(&str, &str)> = (figures.iter())
+                .filter_map(|figure| cell.verdict(*figure).zip(other?.verdict(*figure)))
+                .collect();
+            tests.comparable += usize::from(!pairs.is_empty());
+            let agrees = !pairs.is_empty() && pairs.iter().all(|(here, there)| here == there);
+            tests.agreeing += usize::from(agrees);
+        }
+        tests
+    }
+
+    /// The columns of the table of decided tests after load, priority and budget.
+    fn decided_row(&self, reference: &Self) -> String {
+        let all = self.cells.len();
+        let by = |figures: &[DecidingFigure]| {
+            let DecidedTests { decided, comparable, agreeing } = self.decided(reference, figures);
+            format!("{decided} of {all} | {agreeing} of {comparable}")
+        };
+        let both = [DecidingFigure::Time, DecidingFigure::Cpu];
+        format!("{} | {} | {}", by(&both[..1]), by(&both[1..]), by(&both))
+    }
+
     fn new(document: &Value) -> Self {
         let cells = document["cells"].as_array().into_iter().flatten();
         let others = cells.filter(|cell| !cell["rqps"].is_null() || cell["verdict"] == "failed");
@@ -144,8 +208,8 @@ impl BusyResult {
             "±{} | ±{} | {} of {all} | {} of {all} | {} | {}",
             half(|cell| cell.rate),
             half(|cell| cell.cpu),
-            count(|cell| cell.is_decided),
-            count(|cell| cell.is_cpu_decided),
+            count(|cell| cell.by_time.is_some()),
+            count(|cell| cell.by_cpu.is_some()),
             self.blocks,
             percent(median(away.collect())),
         )
@@ -173,7 +237,7 @@ impl Bench {
         for (number, load) in (1..=count).zip(loads.into_iter().cycle()) {
             let measured = self.beside(load, "realtime", [SYSTEMS[1]; 2])?;
             let cells = measured.cells.values();
-            let called = cells.clone().filter(|cell| cell.is_called).count();
+            let called = cells.clone().filter(|cell| cell.is_called()).count();
             let holds = cells.clone().filter(|cell| cell.holds_one()).count();
             let all = cells.len();
             println!("| {} | {number} | {called} | {} | {holds} |", load.in_words(), all - called);
@@ -181,7 +245,42 @@ impl Bench {
         Ok(())
     }
 
+    /// How many tests are decided beside each load, after each budget, with and without real-time turns, and how many
+    /// of them as in a reference. The file keeps the JSON of the reference: an existing one is read instead of
+    /// measured.
+    #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+    fn count_decided(&self, file: &Path) -> Result<()> {
+        if !file.exists() {
+            let bench = Self { budget: REFERENCE_BUDGET.to_owned(), ..self.clone() };
+            let reference = bench.report(Load::Present, "realtime", SYSTEMS)?;
+            fs_err::write(file, serde_json::to_vec(&reference)?)?;
+        }
+        let reference = BusyResult::new(&serde_json::from_slice(&fs_err::read(file)?)?);
+        let itself = reference.decided_row(&reference);
+        println!(
+            "| beside | priority | budget | decided by time | as in the reference | by CPU | as in the reference | by \
+             either | as in the reference |"
+        );
+        println!("|---|---|---:|---:|---:|---:|---:|---:|---:|");
+        println!("| reference | realtime | {REFERENCE_BUDGET} | {itself} |");
+        for load in [Load::Hogs(2), Load::Build, Load::Hogs(16)] {
+            for priority in ["normal", "realtime"] {
+                for budget in BUDGETS {
+                    let bench = Self { budget: budget.to_owned(), ..self.clone() };
+                    let row = bench.beside(load, priority, SYSTEMS)?.decided_row(&reference);
+                    println!("| {} | {priority} | {budget} | {row} |", load.in_words());
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn beside(&self, load: Load, priority: &str, systems: [&str; 2]) -> Result<BusyResult> {
+        Ok(BusyResult::new(&self.report(load, priority, systems)?))
+    }
+
+    /// The JSON of a study beside this load.
+    fn report(&self, load: Load, priority: &str, systems: [&str; 2]) -> Result<Value> {
         let _others = OtherLoad::start(load, &self.root)?;
         let mut command = Command::new(&self.program);
         command.arg("compare").args(systems).args(["--budget", &self.budget]);
@@ -196,7 +295,7 @@ impl Bench {
         // 0: done; 3: done, but a cell failed.
         let is_done = matches!(output.status.code(), Some(0 | 3));
         ensure!(is_done, "{}: {command:?}", output.status);
-        Ok(BusyResult::new(&serde_json::from_slice(&output.stdout)?))
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 }
 
@@ -291,20 +390,55 @@ mod tests {
 
     use super::*;
 
+    fn interval(value: f64) -> Value {
+        json!({"value": value, "low": value - 0.01, "high": value + 0.01})
+    }
+
+    fn cell(test: &str, value: f64, verdict: &str, cpu: &str) -> Value {
+        json!({"test": test, "rqps": interval(value), "verdict": verdict, "blocks": 3,
+               "cpu": {"ratio": interval(1.0), "verdict": cpu}})
+    }
+
     #[test]
     fn a_study_becomes_a_row() {
-        let interval =
-            |value: f64| json!({"value": value, "low": value - 0.01, "high": value + 0.01});
-        let cell = |test: &str, value: f64, verdict: &str| {
-            json!({"test": test, "rqps": interval(value), "verdict": verdict, "blocks": 3,
-                   "cpu_ratio": interval(1.0), "cpu_verdict": "same"})
-        };
         let base = json!({"test": "a", "rqps": null, "verdict": "same", "blocks": 3});
-        let cells =
-            [base, cell("a", 1.0, "same"), cell("b", 0.8, "slower"), cell("c", 1.0, "undecided")];
+        let cells = [
+            base,
+            cell("a", 1.0, "same", "same"),
+            cell("b", 0.8, "slower", "more"),
+            cell("c", 1.0, "undecided", "less"),
+        ];
         let measured = BusyResult::new(&json!({ "cells": cells }));
         assert_eq!(measured.row(&measured), "±1.00% | ±1.00% | 2 of 3 | 3 of 3 | 3 | 0.00%");
         assert_eq!(measured.cells.values().filter(|it| it.holds_one()).count(), 2);
+        assert_eq!(measured.cells.values().filter(|it| it.is_called()).count(), 1);
         assert_eq!(median(Vec::new()), None);
+    }
+
+    #[test]
+    fn decided_tests_agree_with_a_reference_where_it_decides_too() {
+        let result = |cells: &[Value]| BusyResult::new(&json!({ "cells": cells }));
+        let reference = result(&[
+            cell("a", 1.0, "same", "same"),
+            cell("b", 0.8, "slower", "more"),
+            cell("c", 1.0, "undecided", "less"),
+            cell("d", 1.0, "same", "same"),
+        ]);
+        let busy = result(&[
+            cell("a", 1.0, "undecided", "same"),
+            cell("b", 0.8, "slower", "undecided"),
+            cell("c", 1.1, "faster", "more"),
+            cell("d", 1.0, "undecided", "undecided"),
+        ]);
+        let tests = |decided, comparable, agreeing| DecidedTests { decided, comparable, agreeing };
+        // The reference does not decide on `c` by time.
+        assert_eq!(busy.decided(&reference, &[DecidingFigure::Time]), tests(2, 1, 1));
+        assert_eq!(busy.decided(&reference, &[DecidingFigure::Cpu]), tests(2, 2, 1));
+        assert_eq!(
+            busy.decided(&reference, &[DecidingFigure::Time, DecidingFigure::Cpu]),
+            tests(3, 3, 2)
+        );
+        let row = "2 of 4 | 1 of 1 | 2 of 4 | 1 of 2 | 3 of 4 | 2 of 3";
+        assert_eq!(busy.decided_row(&reference), row);
     }
 }

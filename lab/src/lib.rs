@@ -22,16 +22,19 @@ use anyhow::{Context as _, Result, bail};
 
 const USAGE: &str = "\
 usage: cargo lab sim [--studies N] [--case GLOB]
-                           | real aa|known|manual|turns|equal|long|hour|causes [--program PATH] [--short]
-                           | busy [--program PATH] [--budget TIME] [--equal N]
+                           | real aa|known|manual|turns|equal|long|hour|causes|steps [--program PATH] [--short]
+                           | busy [--program PATH] [--budget TIME] [--equal N | --decided REFERENCE]
                            | bisect [--runs N]
                            | watch [--runs N]
                            | plot
 
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
 real  measures real servers: the same system twice, changes of known direction, the manual design, lengths of turns,
-      short and long turns in equal time, long runs, studies of an hour, causes that are planted
-busy  measures beside other work at both priorities, and prints a table; 50 minutes and more
+      short and long turns in equal time, long runs, studies of an hour, causes that are planted, steps of the
+      Insert Benchmark in segments: the same system twice, planted changes, and whole steps
+busy  measures beside other work at both priorities, and prints a table; 50 minutes and more. With --decided, the
+      table has the tests that are decided after 1, 2 and 5 minutes, and how many agree with a reference of 10
+      minutes, which is measured first unless the file REFERENCE has it; 75 minutes
 bisect
       simulates searches for the version that made a change, and prints a table; by default 1,000 of each case
 watch simulates a watch over 200 commits with five changes, and prints what it found; by default 100 times

@@ -83,8 +83,10 @@ pub fn nightly() -> Result<()> {
         &["clippy", "--manifest-path", "lab/Cargo.toml", "--all-targets", "--", "-D", "warnings"],
     )?;
     let long = [
+        ("assay", "counting"),
         ("assay", "kill_and_resume"),
         ("assay", "lua"),
+        ("assay", "map"),
         ("assay", "posts"),
         ("assay", "slurm"),
         ("assay", "soaking"),

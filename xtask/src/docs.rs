@@ -15,8 +15,11 @@ use crate::command::{self, build_assay, cargo, root};
 /// The version of mdbook that is known to work.
 const MDBOOK: &str = "0.5.4";
 
-/// Writes the generated parts of all pages, or with `--check` compares them; checks the pages; builds the book in
-/// `target/book`.
+/// The users' book, and those of the lab and of the project. They are built below it, so links between them hold.
+const BOOKS: [&str; 3] = ["docs", "docs/lab", "docs/project"];
+
+/// Writes the generated parts of all pages, or with `--check` compares them; checks the pages; builds the books
+/// in `target/book`.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run(words: &[String]) -> Result<()> {
     let is_check = match words {
@@ -44,7 +47,10 @@ pub fn run(words: &[String]) -> Result<()> {
     ensure!(!is_check || stale.is_empty(), "out of date, run `cargo xtask docs`: {stale:?}");
     let offences = offences(&root)?;
     ensure!(offences.is_empty(), "{} offence(s):\n{}", offences.len(), offences.join("\n"));
-    command::run(Command::new(mdbook(&root)?).args(["build", "docs"]).current_dir(&root))?;
+    let builder = mdbook(&root)?;
+    for book in BOOKS {
+        command::run(Command::new(&builder).args(["build", book]).current_dir(&root))?;
+    }
     println!("the book is target/book/index.html");
     Ok(())
 }

@@ -3,6 +3,7 @@
 pub mod ci;
 mod circles;
 pub mod command;
+pub mod count_time;
 pub mod dist;
 pub mod docs;
 pub mod fuzz;

@@ -1,5 +1,5 @@
 //! Tasks of the repository: `cargo xtask ci`, `nightly`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`,
-//! `servers`, `record` and `golden`.
+//! `servers`, `record`, `golden` and `count-time`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::ExitCode;
@@ -14,6 +14,7 @@ usage: cargo xtask ci | nightly | suite [PACKAGE...] [FILE...] [--lib] [--bins] 
                    | simulate quick|faults [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
                    | golden [--program PATH] [--keep] [NAME...] | golden add DIRECTORY
+                   | count-time [--against PROGRAM] [SYSTEM...]
                    | dist [x86_64] [aarch64] | dist-test
 
 ci    everything that must pass before a change lands: formatting, lints and the suite; as root, root's tests too
@@ -30,6 +31,7 @@ simulate  runs studies without a server, preset quick or small ones with faults 
 servers  gets, starts and compares one server of each family and client, or all available ones, and prints a table
 record  measures the small study that tests read, and renews what they compare with it: after a change of the ledger
 golden  compares the reports of the ledgers in golden/ with those of this version
+count-time  seconds of a count of 20 reads, by its steps, and their ratio to those of another build of assay
 dist  makes what users install in target/dist: tarball, Debian package and wheel, for x86_64 unless others are named
 dist-test  installs what `dist` made in bare userlands of Debian, all or those named, and compares servers; as root";
 
@@ -52,6 +54,7 @@ fn main() -> ExitCode {
         Some("dist") => xtask::dist::run(words),
         Some("dist-test") => xtask::dist::userland::run(words),
         Some("golden") => xtask::golden::run(words),
+        Some("count-time") => xtask::count_time::run(words),
         Some("fuzz") => xtask::fuzz::run(words),
         _ => {
             println!("{USAGE}");

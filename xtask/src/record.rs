@@ -44,7 +44,7 @@ pub fn run() -> Result<()> {
     fs_err::write(folder.join("study.id"), id)?;
     let corpus = ["run", "--quiet", "-p", "assay-fuzz", "--example", "corpus", "ledgers"];
     command::run(cargo().args(corpus).current_dir(root))?;
-    // The pages with notebooks show its figures.
+    // The page on pandas shows its figures.
     let suite = ["test", "--quiet", "-p", "assay", "--test", "suite", "--"];
     let mut tests = cargo();
     tests.args(suite).args(["recorded_study::", "notebooks::"]).env("INSTA_UPDATE", "always");

@@ -1,6 +1,6 @@
 //! Rebases a study on another of its systems.
 
-use assay_model::{EventKind, StudyRecord};
+use assay_model::{EventKind, JudgedFigures, StudyRecord};
 use assay_run::advice::HintedError;
 
 /// Rebases a study on the system with this name, else on the only one whose name ends like this (`11.4` for
@@ -21,6 +21,24 @@ pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, Hint
         Some(twin) => Ok(without(record, twin)),
         None => Ok(record),
     }
+}
+
+/// Answers by other figures than the study chose. A gate keeps its figure, which it chose in advance.
+pub fn judged_by(
+    mut record: StudyRecord,
+    judge: Option<JudgedFigures>,
+) -> Result<StudyRecord, HintedError> {
+    let Some(judge) = judge.filter(|judge| *judge != record.study.judge) else {
+        return Ok(record);
+    };
+    if record.study.gate.is_some() {
+        return Err(HintedError::new(
+            format!("study `{}` is a gate, whose figure was chosen in advance", record.study.id),
+            "leave `--judge` out, or run a new gate with it",
+        ));
+    }
+    record.study.judge = judge;
+    Ok(record)
 }
 
 pub fn position(record: &StudyRecord, words: &str) -> Result<usize, HintedError> {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 pub enum Exit {
     /// Undecided cells are a normal result.
     Done = 0,
-    /// A limit of a gate was exceeded, or a claim does not hold.
+    /// A limit of a gate was exceeded, a claim does not hold, or a count differs from the map.
     LimitExceeded = 1,
     Error = 2,
     /// Finished, but a cell could not be measured, a gate or a claim is undecided, or a verification found differences.
@@ -24,7 +24,7 @@ impl Exit {
                 "Done. Undecided tests are a normal result of a comparison. A gate passed."
             }
             Self::LimitExceeded => {
-                "A test is slower than the limit of a gate, or a claim does not hold."
+                "A test is slower than the limit of a gate, a claim does not hold, or a count differs from the map."
             }
             Self::Error => {
                 "Wrong use, or the environment does not permit the run. What was measured before is kept, and \

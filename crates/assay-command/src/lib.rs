@@ -10,6 +10,7 @@ pub mod errors;
 pub mod exit;
 pub mod feeds;
 pub mod form;
+pub mod known;
 pub mod ledger_files;
 pub mod measurement;
 pub mod number;

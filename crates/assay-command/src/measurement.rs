@@ -148,6 +148,7 @@ fn print_notes(request: &Request, plan: &StudyPlan, machine: MachineFacts) {
     let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
     let notes = assay_plan::notes_on_logs(&specs).into_iter().chain(without_tables(plan));
     let notes = notes.chain(assay_plan::without_realtime(request, &plan.study, machine));
+    let notes = notes.chain(assay_plan::note_on_limits(&plan.study).map(str::to_owned));
     let shared = plan.study.cpus.shared();
     let shared = (!shared.is_empty())
         .then(|| format!("servers and clients share {}", cpus_in_words(&shared)));

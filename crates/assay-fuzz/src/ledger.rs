@@ -106,6 +106,7 @@ fn replay(record: &StudyRecord) {
                 events: 10,
                 elapsed_s: 0.1,
                 cpu_per_op,
+                serving_cpu_per_op: cpu_per_op,
                 cpu_waits_per_op: None,
                 twos: Vec::new(),
             }

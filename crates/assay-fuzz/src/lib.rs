@@ -6,7 +6,9 @@
 mod archive;
 mod callgrind;
 mod capture;
+mod elf;
 mod ledger;
+mod map;
 mod pack;
 mod postgres;
 mod published_results;
@@ -26,9 +28,11 @@ pub const TARGETS: &[Target] = &[
     ("config_file", text::config_file),
     ("deb", archive::deb),
     ("dump_schema", capture::dumps),
+    ("elf", elf::program),
     ("ledger_file", ledger::file),
     ("ledger_rows", ledger::rows),
     ("login", wire::login),
+    ("map", map::files),
     ("pack", pack::file),
     ("packages", text::packages),
     ("packets", wire::packets),
@@ -38,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     ("published", published_results::tables),
     ("quantity", text::quantity),
     ("reply", wire::reply),
+    ("setting_file", text::setting_file),
     ("source", text::source),
     ("sources", text::sources),
     ("study_file", text::study_file),

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_claim_check::{check_claims, read_claims};
-use assay_model::{Dialect, Setup, StatementMode, Test, TestSet};
+use assay_model::{Dialect, Product, Setup, StatementMode, Test, TestSet};
 use assay_plan::{SystemRequest, UserFile};
 use assay_provision::fuzzing;
+use assay_setting_files::{NamedServer, read_settings};
 use assay_workloads::{EventBuf, EventProgram, Operation, ProgramClient};
 
 pub(crate) fn system_name(bytes: &[u8]) {
@@ -105,6 +106,20 @@ pub(crate) fn config_file(bytes: &[u8]) {
             assert!(name.starts_with(|c: char| c.is_ascii_alphabetic()), "{name}");
             assert!(!value.contains('\n') && !value.contains('\0'), "{value}");
         }
+    }
+}
+
+/// A file of settings gives the same each time, within a small multiple of its size.
+pub(crate) fn setting_file(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let named = |product| NamedServer { product, version: Some("8.0.40".to_owned()) };
+    for server in Product::ALL.map(|product| Some(named(product))).iter().chain([&None]) {
+        let found = read_settings(&text, server.as_ref());
+        assert_eq!(found, read_settings(&text, server.as_ref()));
+        let Ok(file) = found else { continue };
+        let sizes = file.settings.iter().map(|(name, value)| name.len() + value.len());
+        let size: usize = sizes.chain(file.notes.iter().map(String::len)).sum();
+        assert!(size <= 100 * text.len() + 1000, "{size} bytes of {}", text.len());
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use assay_model::limits::ibench::SEGMENTS;
 use assay_model::limits::user::KINDS;
 use assay_model::limits::{
     ATTACHMENT_BYTES, BLOCKS, CELLS, CLIENTS, NAME_BYTES, RESULTS, ROUNDS, ROWS, SERIES_COUNTS,
@@ -153,6 +154,7 @@ impl CheckBounds for Study {
         within("budget_s", self.budget_s, &BUDGETS_S)?;
         within("blocks", self.blocks, &BLOCKS)?;
         within("rounds", self.rounds, &(1..=*ROUNDS.end()))?;
+        within("segments", self.segments, &(0..=*SEGMENTS.end()))?;
         at_least_one("cells", self.cells.len(), CELLS)?;
         at_least_one("setups", self.setups.len(), CELLS)?;
         TableForm::check_options(&self.table_form.create_table_options)

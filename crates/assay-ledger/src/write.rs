@@ -44,6 +44,11 @@ impl Ledger {
         self.written(add_slice(&self.connection, study, slice))
     }
 
+    /// The same with several slices in one transaction: after an error, none of them is added.
+    pub fn add_slices(&mut self, study: &str, slices: &[Slice]) -> Result<(), Error> {
+        self.written(add_slices(&self.connection, study, slices))
+    }
+
     pub fn add_event(&mut self, study: &str, event: &StudyEvent) -> Result<(), Error> {
         self.written(add_event(&self.connection, study, event))
     }
@@ -278,6 +283,14 @@ fn add_instance(
         ],
     )?;
     Ok(())
+}
+
+fn add_slices(connection: &Connection, study: &str, slices: &[Slice]) -> Result<(), Problem> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    for slice in slices {
+        add_slice(&transaction, study, slice)?;
+    }
+    Ok(transaction.commit()?)
 }
 
 pub(crate) fn add_slice(

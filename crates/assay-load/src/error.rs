@@ -101,6 +101,8 @@ pub enum LoadError {
         "`{0}` has roles that assay cannot drive yet: it supports one role, with the setup's clients and no rate"
     )]
     Roles(&'static str),
+    #[error("the tables of `--suite insert-bench` are loaded only on servers that assay starts")]
+    OnlyOwnServers,
     #[error("a client thread ended unexpectedly")]
     ClientLost,
     #[error("the server did not finish in time; clients cut off: {clients}")]

@@ -56,6 +56,10 @@ pub struct CountBatch {
     pub serving: u64,
     /// Instructions of the server's other threads meanwhile; `None` if not counted.
     pub background: Option<u64>,
+    /// Instructions that the other threads would have executed in the same time if no client had sent anything; `None`
+    /// if unknown.
+    #[serde(default)]
+    pub idle: Option<u64>,
     /// Kernel instructions on behalf of the serving thread; `None` if not counted.
     pub kernel: Option<u64>,
 }
@@ -80,6 +84,36 @@ pub struct Count {
     pub server: String,
     /// Modules without a complete symbol table.
     pub stripped: Vec<String>,
+    #[serde(default, skip_serializing_if = "MatchedNames::is_empty")]
+    pub matched: MatchedNames,
+}
+
+/// Functions that have their names from matching code of other builds. Such a name may be wrong.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MatchedNames {
+    /// The other builds, such as `mariadb 11.8.2 (maven)`, sorted.
+    pub builds: Vec<String>,
+    /// Sorted indices among the functions of the same count.
+    pub functions: Vec<u32>,
+}
+
+impl MatchedNames {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
+    /// Adds those of another count, whose functions have these places here.
+    fn add(&mut self, other: Self, places: &[usize]) {
+        self.builds.extend(other.builds);
+        self.builds.sort_unstable();
+        self.builds.dedup();
+        let added = other.functions.iter().filter_map(|&at| places.get(at as usize));
+        self.functions.extend(added.map(|&place| place as u32));
+        self.functions.sort_unstable();
+        self.functions.dedup();
+    }
 }
 
 impl Count {
@@ -115,6 +149,7 @@ impl Count {
         self.stripped.extend(other.stripped);
         self.stripped.sort_unstable();
         self.stripped.dedup();
+        self.matched.add(other.matched, &here);
     }
 }
 
@@ -135,11 +170,11 @@ impl StudyDocument for Count {
         }
         for batches in &self.instances {
             within("batches", batches.len(), &(0..=BATCHES))?;
-            for CountBatch { events, ops, serving, background, kernel } in batches {
+            for CountBatch { events, ops, serving, background, idle, kernel } in batches {
                 within("events", *events, &(0..=COUNT_MAX))?;
                 within("ops", *ops, &(0.0..=COUNT_MAX as f64))?;
                 within("instructions", *serving, &(0..=COUNTER_MAX))?;
-                for other in [background, kernel] {
+                for other in [background, idle, kernel] {
                     within("instructions", other.unwrap_or(0), &(0..=COUNTER_MAX))?;
                 }
             }
@@ -150,6 +185,11 @@ impl StudyDocument for Count {
         for module in &self.stripped {
             within("length of a module", module.len(), &(0..=NAME_BYTES))?;
         }
+        within("builds", self.matched.builds.len(), &(0..=MODULES))?;
+        for build in &self.matched.builds {
+            within("length of a build", build.len(), &(0..=NAME_BYTES))?;
+        }
+        within("matched functions", self.matched.functions.len(), &(0..=self.functions.len()))?;
         within("functions", self.functions.len(), &(0..=PROFILE_NODES))?;
         for FunctionCount { frame, own, calls, callers } in &self.functions {
             frame.check()?;
@@ -160,6 +200,15 @@ impl StudyDocument for Count {
             }
         }
         self.calls.check()
+    }
+}
+
+impl CountBatch {
+    /// Instructions of the other threads without those that they execute when idle. Negative if chance made them
+    /// execute less than usual.
+    #[must_use]
+    pub fn background_work(&self) -> Option<f64> {
+        Some(self.background? as f64 - self.idle.unwrap_or(0) as f64)
     }
 }
 
@@ -191,6 +240,7 @@ mod tests {
             ops: 5,
             server: "server".to_owned(),
             stripped: Vec::new(),
+            matched: MatchedNames::default(),
         }
     }
 
@@ -211,5 +261,22 @@ mod tests {
         };
         assert_eq!(sum.functions, expected.map(twice).collect::<Vec<_>>());
         assert_eq!((sum.ops, sum.instances.len()), (10, 2));
+    }
+
+    #[test]
+    fn a_sum_knows_which_names_are_from_other_builds() {
+        let matched = |build: &str, functions: &[u32]| MatchedNames {
+            builds: vec![build.to_owned()],
+            functions: functions.to_vec(),
+        };
+        let mut sum = count(&[("main", 1, &[]), ("parse", 20, &[0])]);
+        sum.matched = matched("one", &[1]);
+        let other = count(&[("read", 7, &[1]), ("run", 3, &[]), ("parse", 40, &[0])]);
+        sum.add(Count { matched: matched("other", &[0, 2]), ..other });
+        assert_eq!(sum.matched.builds, ["one", "other"]);
+        assert_eq!(sum.matched.functions, [1, 2]);
+        assert_eq!(sum.check(), Ok(()));
+        let json = serde_json::to_string(&count(&[])).unwrap();
+        assert!(!json.contains("matched"), "{json}");
     }
 }

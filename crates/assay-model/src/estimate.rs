@@ -75,3 +75,29 @@ words! {
         Failed = "failed",
     }
 }
+
+words! {
+    /// A verdict on CPU time per operation.
+    pub enum CpuVerdict (default: Undecided) {
+        /// More than the base, by more than the threshold.
+        More = "more",
+        /// Less than the base, by more than the threshold.
+        Less = "less",
+        /// The whole interval lies within the threshold around 1.
+        Same = "same",
+        /// The evidence suffices for none of these.
+        Undecided = "undecided",
+    }
+}
+
+words! {
+    /// The figures by which a study answers its question.
+    pub enum JudgedFigures (default: Both) {
+        /// By time, and by CPU where that says more. Gates and searches judge time.
+        Both = "both",
+        /// Only by time: queries per second.
+        Time = "time",
+        /// Only by the CPU time per operation of the threads that serve connections.
+        Cpu = "cpu",
+    }
+}

@@ -55,6 +55,12 @@ pub enum EventKind {
     Unprepared {
         sql: String,
     },
+    /// Instances start from a template of aged data. `seconds` is how long it took to age them, for this study or an
+    /// earlier one.
+    AgedTemplate {
+        data: DataSet,
+        seconds: u32,
+    },
     /// A server of a block failed to start, so all servers of the block were restarted once.
     StartedAgain {
         error: String,
@@ -277,6 +283,11 @@ impl fmt::Display for EventKind {
                 write!(f, "is the same as system {} of the study", same.other.saturating_add(1))
             }
             Self::Unprepared { sql } => write!(f, "cannot prepare `{sql}`: it is sent as text"),
+            Self::AgedTemplate { data, seconds } => write!(
+                f,
+                "starts from a template of aged data, {data}, which took {} to age",
+                counted(u64::from(*seconds), "second"),
+            ),
             Self::StartedAgain { error } => {
                 write!(f, "starting the servers of a block again: {error}")
             }
@@ -409,6 +420,10 @@ mod tests {
             (left_out(false), "has no `jit`: this version has no compiler"),
             (left_out(true), "has no `jit`: this version has no compiler, as requested"),
             (EventKind::Unprepared { sql: text() }, "cannot prepare `x`: it is sent as text"),
+            (
+                EventKind::AgedTemplate { data: DataSet { tables: 1, rows: 1000 }, seconds: 7 },
+                "starts from a template of aged data, 1 × 1000, which took 7 seconds to age",
+            ),
             (EventKind::StartedAgain { error: text() }, "starting the servers of a block again: x"),
             (
                 EventKind::NotMeasured { tests: 3, error: text() },

@@ -1,9 +1,11 @@
 //! The Insert Benchmark: tables that clients use as queues, and its steps.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
 use crate::limits::ibench::{
-    INDEXES, PARTITIONS, PER_SECOND, ROWS, ROWS_PER_COMMIT, TRANSACTION_S,
+    INDEXES, PARTITIONS, PER_SECOND, ROWS, ROWS_PER_COMMIT, SEGMENTS, TRANSACTION_S,
 };
 use crate::limits::{COUNT_MAX, COUNTER_MAX, within};
 use crate::workload::{SEND_PACK, WorkloadFacts};
@@ -57,6 +59,8 @@ pub enum Preparation {
         least_s: u32,
     },
     Nothing,
+    /// The tables are loaded before all steps, whose statements are only counted.
+    Loaded,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,6 +94,33 @@ pub struct StepWork {
     pub relative_error: Option<f64>,
     /// Where the background rate was lost; `None` if it was kept or not set.
     pub broke: Option<RateLoss>,
+    /// The part of the step that this is; `None` for a whole step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<StepSegment>,
+}
+
+/// A part of a step. Systems take turns by segment: the servers of the others are frozen meanwhile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepSegment {
+    /// From 0.
+    pub index: u32,
+    /// Segments of the step.
+    pub count: u32,
+}
+
+impl StepSegment {
+    pub const WHOLE: Self = Self { index: 0, count: 1 };
+
+    #[must_use]
+    pub fn is_first(self) -> bool {
+        self.index == 0
+    }
+
+    #[must_use]
+    pub fn is_last(self) -> bool {
+        self.index + 1 >= self.count
+    }
 }
 
 /// Share of the background rate that a step must keep.
@@ -165,6 +196,37 @@ impl IbenchStep {
     pub fn statements_per_second(&self) -> Option<u64> {
         Some(u64::from(self.per_second?.div_ceil(self.rows_per_statement())))
     }
+
+    /// Number of segments if `wanted` are wanted: up to twice as many, so that all of them have the same length, or
+    /// fewer if the step is too short. A step that creates indexes cannot be divided.
+    pub fn segments(&self, wanted: u32) -> u32 {
+        let wanted = u64::from(wanted.max(1));
+        if self.builds_indexes || wanted == 1 {
+            return 1;
+        }
+        let units = self.units();
+        let count = units / (units / wanted).max(1);
+        u32::try_from(count).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// Numbers of the statements that each client inserts in a segment. The segments of a step differ by at most one
+    /// statement or, with a rate, by a second.
+    pub fn statements_of(&self, segment: StepSegment) -> Range<u64> {
+        let (all, each) = (self.statements(), self.statements_per_second().unwrap_or(1));
+        let units = u128::from(self.units());
+        let count = u128::from(segment.count.max(1));
+        let begin = |index: u32| {
+            let unit = units * u128::from(index) / count;
+            u64::try_from(unit).unwrap_or(u64::MAX).saturating_mul(each).min(all)
+        };
+        let end = if segment.is_last() { all } else { begin(segment.index + 1) };
+        begin(segment.index)..end
+    }
+
+    /// Whole seconds of a step with a rate, statements of another one.
+    fn units(&self) -> u64 {
+        self.statements().div_ceil(self.statements_per_second().unwrap_or(1).max(1))
+    }
 }
 
 impl WorkloadFacts for IbenchStep {
@@ -197,7 +259,12 @@ impl WorkloadFacts for IbenchStep {
 
 impl StepWork {
     pub fn check_bounds(&self) -> Result<(), String> {
-        let Self { insert, delete, query, lowest, indexes_ns, relative_error, broke } = self;
+        let Self { insert, delete, query, lowest, indexes_ns, relative_error, broke, segment } =
+            self;
+        if let Some(StepSegment { index, count }) = segment {
+            within("count of segments", *count, &(1..=2 * *SEGMENTS.end()))?;
+            within("number of a segment", *index, &(0..=count - 1))?;
+        }
         for statements in [insert, delete, query] {
             let Statements { statements, rows, retries, buckets, longest_ns } = statements;
             for count in [statements, rows, retries].into_iter().chain(buckets) {
@@ -218,6 +285,70 @@ impl StepWork {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn step(rows: u64, rows_per_commit: u32, per_second: Option<u32>) -> IbenchStep {
+        let tables =
+            IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+        IbenchStep {
+            tables,
+            before: Preparation::Nothing,
+            rows,
+            rows_per_commit,
+            deletes: true,
+            per_second,
+            queries: None,
+            builds_indexes: false,
+            transaction_s: None,
+        }
+    }
+
+    /// Lengths of the segments of a step, in statements.
+    fn lengths(step: &IbenchStep, wanted: u32) -> Vec<u64> {
+        let count = step.segments(wanted);
+        let mut next = 0;
+        let of_segment = |index| {
+            let Range { start, end } = step.statements_of(StepSegment { index, count });
+            assert_eq!(std::mem::replace(&mut next, end), start);
+            end - start
+        };
+        let lengths: Vec<u64> = (0..count).map(of_segment).collect();
+        assert_eq!(next, step.statements());
+        lengths
+    }
+
+    #[test]
+    fn segments_have_all_statements_of_a_step_once() {
+        for rows in (1000..3000).step_by(7).chain([1_000_000, 123_456_789, 2_000_000_000]) {
+            for (each, wanted) in [(5, 20), (50, 20), (100, 20), (100, 7), (5, 1), (100, 1000)] {
+                let lengths = lengths(&step(rows, each, None), wanted);
+                let (least, most) = (lengths.iter().min(), lengths.iter().max());
+                assert!(most.unwrap() - least.unwrap() <= 1, "{rows} {each} {wanted}");
+                let statements = rows.div_ceil(each.into());
+                assert!(lengths.len() as u64 >= u64::from(wanted).min(statements));
+                assert!(lengths.len() < 2 * wanted as usize, "{rows} {each} {wanted}");
+            }
+        }
+    }
+
+    #[test]
+    fn segments_of_a_step_with_a_rate_take_whole_seconds() {
+        for (seconds, expected) in [(1, 1), (3, 3), (30, 30), (50, 25), (300, 20), (1800, 20)] {
+            for rate in [100, 500, 1000] {
+                let step = step(seconds * u64::from(rate), 50, Some(rate));
+                let lengths = lengths(&step, 20);
+                assert_eq!(lengths.len(), expected, "{seconds} s at {rate}");
+                let of_second = step.statements_per_second().unwrap();
+                assert!(lengths.iter().all(|it| it % of_second == 0), "{lengths:?}");
+                assert_eq!(lengths[0], seconds * of_second / expected as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn a_step_that_creates_indexes_stays_whole() {
+        let step = IbenchStep { builds_indexes: true, ..step(100, 100, None) };
+        assert_eq!((step.segments(20), step.statements_of(StepSegment::WHOLE)), (1, 0..1));
+    }
 
     #[test]
     fn response_times_are_counted_up_to_and_including_a_bound() {

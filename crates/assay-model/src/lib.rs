@@ -70,6 +70,7 @@ pub use captured_values::{CapturedDraw, CapturedKind, CapturedValues};
 pub use conclusion::{Conclusion, Conclusions};
 pub use count::{
     CALLS_PART, COUNT_THRESHOLD, CellCount, Count, CountBatch, CountSource, CountVerdict, Counting,
+    MatchedNames,
 };
 pub use count_text::{counted, thousands};
 pub use counters::{Counters, STATEMENT, STATUS, STATUS_LEVELS};
@@ -82,7 +83,7 @@ pub use dump_findings::{
     AnswerCounts, AnswerDifference, AnswerPart, DumpFinding, DumpFindingKind, Severity,
 };
 pub use engine::Engine;
-pub use estimate::{Estimate, Verdict};
+pub use estimate::{CpuVerdict, Estimate, JudgedFigures, Verdict};
 pub use event::{
     BusyProcess, EventKind, MachineFact, ScaledSize, ScaledSizes, SettingCause, SettingsTrial,
     UntakenOption,
@@ -99,7 +100,7 @@ pub use histogram::{HISTOGRAM_VALUE_MAX, recorded_values};
 pub use host::Host;
 pub use ibench::{
     IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, LowestQueries, Partitions, Preparation,
-    RESPONSE_BOUNDS_US, RateLoss, SLA, Statements, StepWork,
+    RESPONSE_BOUNDS_US, RateLoss, SLA, Statements, StepSegment, StepWork,
 };
 pub use instructions::FunctionCount;
 pub use label::{exact_names, labels, versions};

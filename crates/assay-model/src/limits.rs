@@ -176,6 +176,9 @@ pub mod ibench {
     pub const QUERY_S: RangeInclusive<u32> = 1..=86_400;
 
     pub const TRANSACTION_S: RangeInclusive<u32> = 1..=86_400;
+
+    /// Segments of a step as users choose them. A step may have up to twice as many.
+    pub const SEGMENTS: RangeInclusive<u32> = 1..=1000;
 }
 
 pub mod oltp {

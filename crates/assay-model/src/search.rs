@@ -9,7 +9,7 @@ words! {
     pub enum SearchMeasure (default: Qps) {
         /// Queries per second, relative to the first version.
         Qps = "qps",
-        /// The server's CPU time per operation.
+        /// CPU time per operation of the threads that serve connections.
         Cpu = "cpu",
         /// Instructions per operation, counted.
         Instructions = "instructions",

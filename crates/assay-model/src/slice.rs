@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Counters, SLA, Setup, StepWork, Test, Unit};
+use crate::{Counters, SLA, Setup, StepSegment, StepWork, Test, Unit};
 
 /// A test in a setup. Every system is measured in every cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -218,11 +218,21 @@ impl Slice {
         }
     }
 
-    /// Rows per second inserted in a step of the Insert Benchmark, and its background rate; `None` without a rate.
-    pub fn background_rate(&self) -> Option<(f64, f64)> {
-        let per_second = self.cell.test.ibench()?.per_second?;
-        let target = f64::from(per_second) * f64::from(self.cell.setup.clients);
-        (self.work.elapsed_ns > 0).then(|| (self.inserted_rows() as f64 / self.rate_s(), target))
+    /// The part of a step that it measured; `None` for a whole step and for other tests.
+    pub fn segment(&self) -> Option<StepSegment> {
+        self.step.as_ref()?.segment
+    }
+
+    /// Rows per second inserted in the segments of a step of the Insert Benchmark, and its background rate; `None`
+    /// without a rate.
+    pub fn background_rate(segments: &[&Self]) -> Option<(f64, f64)> {
+        let first = segments.first()?;
+        let per_second = first.cell.test.ibench()?.per_second?;
+        let target = f64::from(per_second) * f64::from(first.cell.setup.clients);
+        let measured = || segments.iter().filter(|slice| slice.work.elapsed_ns > 0);
+        let rows: f64 = measured().map(|slice| slice.inserted_rows() as f64).sum();
+        let seconds: f64 = measured().map(|slice| slice.rate_s()).sum();
+        (seconds > 0.0).then(|| (rows / seconds, target))
     }
 
     /// Seconds by which inserted and deleted rows are divided. With a background rate, whole seconds, as in the
@@ -233,13 +243,18 @@ impl Slice {
         if is_paced { seconds.floor().max(1.0) } else { seconds }
     }
 
-    /// Whether it is a step that lost its background rate, so its queries had less to compete with.
-    pub fn misses_sla(&self) -> bool {
-        self.background_rate().is_some_and(|(rate, target)| rate < SLA * target)
+    /// Whether they are the segments of a step that lost its background rate, so its queries had less to compete with.
+    pub fn misses_sla(segments: &[&Self]) -> bool {
+        Self::background_rate(segments).is_some_and(|(rate, target)| rate < SLA * target)
     }
 
+    /// Those of counted events have a fixed number for each event.
     fn inserted_rows(&self) -> u64 {
-        self.step.as_ref().map_or(0, |step| step.insert.rows)
+        match (&self.step, self.cell.test.ibench()) {
+            (Some(step), _) => step.insert.rows,
+            (None, Some(step)) => self.work.events.saturating_mul(step.rows_per_statement().into()),
+            (None, None) => 0,
+        }
     }
 }
 

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::limits::BLOCKS;
 use crate::{
     Artifact, CellCount, CellId, CellProfile, CpuLists, DataContent, DataSet, EventKind, Gate,
-    Host, Preset, Priority, Schema, SearchPart, Series, Setup, ShardRun, Slice, SliceId,
-    SliceOutcome, StartFrom, StatementMode, StudyDocuments, SystemSpec, TableForm, TestSet,
-    UserData, WatchPart, words,
+    Host, JudgedFigures, Preset, Priority, Schema, SearchPart, Series, Setup, ShardRun, Slice,
+    SliceId, SliceOutcome, StartFrom, StatementMode, StudyDocuments, SystemSpec, TableForm, Test,
+    TestSet, UserData, WatchPart, words,
 };
 
 words! {
@@ -35,8 +35,8 @@ words! {
         /// One system after the other, each test once and long, on one instance, as in the published posts (preset
         /// published).
         Sequential = "sequential",
-        /// In alternation, step by step, on one instance of each system: for steps that build on each other, as those
-        /// of the Insert Benchmark do.
+        /// In alternation, segment by segment of each step or step by step, on one instance of each system: for steps
+        /// that build on each other, as those of the Insert Benchmark do.
         Stepwise = "stepwise",
         /// All steps of one system after the other, as in the published posts (preset published).
         Consecutive = "consecutive",
@@ -146,6 +146,9 @@ pub struct Study {
     pub cells: Vec<PlannedCell>,
     pub setups: Vec<Setup>,
     pub experiment: Experiment,
+    /// Wanted segments of each step, by which systems take turns; 0 if they do so by whole steps, or have no steps.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub segments: u32,
     /// The CPUs that the user names.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cpus: CpuLists,
@@ -158,6 +161,13 @@ pub struct Study {
     /// The limits that its systems must keep within; `None` if the study is no gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
+    /// The figures that its answer and its gate are about, and that decide when it has measured enough.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub judge: JudgedFigures,
+    /// Whether the machine was too noisy to decide by time when it began. Slices are then half as long, and a test has
+    /// the rounds that its CPU time needs.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_noisy: bool,
     /// The search that it is a part of, if it is one.
     #[serde(rename = "bisect", default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPart>,
@@ -170,9 +180,18 @@ pub struct Study {
     /// The study file that asks for this again, TOML. It is written from the request wherever it is needed.
     #[serde(skip)]
     pub recipe: String,
+    /// The command that counts the instructions of the same tests, written where the recipe is; `None` if one cannot.
+    #[serde(skip)]
+    pub count_command: Option<String>,
     pub workload_version: u32,
     pub assay_version: String,
 }
+
+/// Seconds of a count under valgrind: to start the servers, and for each test of each system. From 20 reads of two
+/// systems, which took seven to eight minutes at a load of 15 to 21 on two CPUs. Where the processor counts, a count
+/// takes less.
+const COUNT_START_S: f64 = 40.0;
+const COUNT_EACH_S: f64 = 10.0;
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
@@ -196,18 +215,41 @@ impl Study {
             cells: cells.iter().copied().map(PlannedCell::new).collect(),
             setups: setups.into_iter().collect(),
             experiment: Experiment::Sequential,
+            segments: 0,
             cpus: CpuLists::default(),
             table_form: TableForm::default(),
             statements: StatementMode::Prepared,
             terms: None,
             gate: None,
+            judge: JudgedFigures::default(),
+            is_noisy: false,
             search: None,
             watch: None,
             request: serde_json::Value::Null,
             recipe: String::new(),
+            count_command: None,
             workload_version: 0,
             assay_version: String::new(),
         }
+    }
+
+    /// Whether CPU time cannot answer its question: the user asks for time, or a gate judges time.
+    #[must_use]
+    pub fn answers_by_time_only(&self) -> bool {
+        match self.judge {
+            JudgedFigures::Time => true,
+            JudgedFigures::Both => self.gate.is_some(),
+            JudgedFigures::Cpu => false,
+        }
+    }
+
+    /// About how many seconds it takes to count the instructions of its tests, each on its data once, on this many
+    /// systems.
+    #[must_use]
+    pub fn counting_s(&self, systems: usize) -> f64 {
+        let tests: BTreeSet<(Test, DataSet)> =
+            self.cells.iter().map(|cell| (cell.id.test, cell.id.setup.data())).collect();
+        COUNT_START_S + COUNT_EACH_S * (tests.len() * systems) as f64
     }
 
     /// See [`Schema::for_tests`].
@@ -231,6 +273,12 @@ impl Study {
     #[must_use]
     pub fn has_known_tables(&self) -> bool {
         self.schema().facts().has_known_tables()
+    }
+
+    /// Segments of a test that is a step; 1 for other tests.
+    #[must_use]
+    pub fn segments_of(&self, test: Test) -> u32 {
+        test.ibench().map_or(1, |step| step.segments(self.segments))
     }
 
     #[must_use]

@@ -11,6 +11,8 @@ words! {
         Oltp = "oltp",
         /// Five transactions in the manner of TPC-C. Its results are no TPC results.
         Tpcc = "tpcc",
+        /// Inserts, deletes and queries of the Insert Benchmark, for `assay count`.
+        InsertBench = "insert-bench",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Limits of a gate, from words to a limit for each cell.
 
-use assay_model::{Gate, PlannedCell, Test, TestSet};
+use assay_model::{Experiment, Gate, JudgedFigures, PlannedCell, Study, Test, TestSet};
 use assay_workloads::{OltpOptions, oltp_tests, test_by_name, tests_of};
 use regex_lite::Regex;
 
@@ -70,6 +70,18 @@ pub fn gate(request: &GateRequest, set: TestSet, cells: &[PlannedCell]) -> PlanR
     };
     let margins = cells.iter().map(margin).collect();
     Ok(Gate { margins, allow_undecided: request.allow_undecided })
+}
+
+/// The figure that the limits of a gate are about, known in advance; `None` for counts, which the limits name.
+pub fn note_on_limits(study: &Study) -> Option<&'static str> {
+    let is_timed = study.gate.is_some() && study.experiment != Experiment::Counted;
+    is_timed.then_some(match study.judge {
+        JudgedFigures::Time => "the gate judges QPS",
+        JudgedFigures::Cpu => {
+            "the gate judges CPU time per operation of the threads that serve connections; waits do not count"
+        }
+        JudgedFigures::Both => "the gate judges QPS; CPU time per operation is shown beside it",
+    })
 }
 
 fn limits(

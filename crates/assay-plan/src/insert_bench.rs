@@ -1,6 +1,6 @@
 //! Plans the Insert Benchmark.
 
-use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, ROWS, TRANSACTION_S};
+use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, ROWS, SEGMENTS, TRANSACTION_S};
 use assay_model::{
     CellId, Counting, CpuPlacement, Experiment, IbenchTables, Partitions, PlannedCell, Preset,
     Priority, Setup, Study, Test,
@@ -125,7 +125,7 @@ pub(crate) fn plan(
 ) -> PlanResult<StudyPlan> {
     if request.count != Counting::None {
         return Err(PlanError::Conflict(
-            "`count` is for tests with events, not for the Insert Benchmark",
+            "the Insert Benchmark is counted by `assay count --suite insert-bench`",
         ));
     }
     let systems = systems(request, false)?;
@@ -142,6 +142,7 @@ pub(crate) fn plan(
         Preset::Published => Experiment::Consecutive,
         Preset::Smoke | Preset::Quick | Preset::Standard => Experiment::Stepwise,
     };
+    let segments = segments(bench, experiment)?;
     let scheduling = CellScheduling::new(request, experiment, &systems, false, machine)?;
     let planned = |test| planned_cell(test, setup, scheduling.of_cell(test, setup));
     let cells: Vec<PlannedCell> = ibench_steps(&sizes).into_iter().map(planned).collect();
@@ -161,6 +162,7 @@ pub(crate) fn plan(
         cells,
         setups: vec![setup],
         experiment,
+        segments,
         ..study_of(request)
     };
     Ok(StudyPlan {
@@ -170,6 +172,24 @@ pub(crate) fn plan(
         scaled: request.scaled.clone(),
         shard: None,
     })
+}
+
+/// Segments of each step if the user names no number.
+const SEGMENTS_USUAL: u32 = 20;
+
+/// Wanted segments of each step; 0 for whole steps.
+fn segments(bench: &InsertBenchRequest, experiment: Experiment) -> PlanResult<u32> {
+    match (bench.segments, experiment) {
+        (None | Some(1), Experiment::Consecutive) => Ok(0),
+        (Some(_), Experiment::Consecutive) => Err(PlanError::Conflict(
+            "`--segments` does not work with preset `published`, in which systems take no turns",
+        )),
+        (wanted, _) => {
+            let wanted = wanted.unwrap_or(SEGMENTS_USUAL);
+            let wanted = in_range("--segments", wanted, &SEGMENTS)?;
+            Ok(if wanted == 1 { 0 } else { wanted })
+        }
+    }
 }
 
 fn planned_cell(

@@ -4,6 +4,7 @@
 
 mod common_option;
 mod config_file;
+mod counting;
 pub mod document;
 mod effort;
 mod error;
@@ -23,6 +24,7 @@ mod request;
 mod scheduling;
 mod sequence;
 mod shards;
+mod short_slices;
 mod size;
 mod size_overrides;
 mod study;
@@ -39,12 +41,13 @@ pub use assay_options::{
 pub use common_option::{CommonOption, common_file, config_place, without_places};
 pub use config_file::{
     ConfigFault, ConfigLine, ScopedLine, common_options, config_lines, lines_for, places_of,
-    repeated_options, scoped_lines,
+    product_of_groups, repeated_options, scoped_lines, written_lines,
 };
+pub use counting::count_command;
 pub use document::FileError;
 pub use error::{PlanError, PlanResult, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, notes_on_logs};
-pub use gate::{gate, parse_limit};
+pub use gate::{gate, note_on_limits, parse_limit};
 pub use memory::{advised, scaled_to};
 pub use nearest::nearest;
 pub use order::{connect_order, round_order, start_order};
@@ -62,6 +65,7 @@ pub use request::{
 pub use scheduling::without_realtime;
 pub use sequence::{SequenceStep, sequence};
 pub use shards::{ShardPart, shard, shards};
+pub use short_slices::shortened;
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
 pub use size_overrides::SizeOverrides;
 pub use study::request_of;

@@ -6,6 +6,7 @@ use assay_model::{Experiment, Noise, PlannedCell, Preset, Setup, Study, counted}
 
 use crate::precision::{CellAmount, Needs, Precision};
 use crate::size::loaded_mb;
+use crate::study::request_of;
 use assay_options::duration_text;
 
 /// Fewest rounds of a cell in a block: one order of the systems and its reverse.
@@ -190,6 +191,11 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
     if needs.is_resumed {
         return allowed;
     }
+    let resolution = noise.and_then(|noise| FigureResolution::new(study, fitting, needs, noise));
+    let is_blind = |found: &FigureResolution| study.is_noisy || found.is_blind(needs.threshold);
+    if let Some(resolution) = resolution.filter(is_blind) {
+        return format!("{}. {}", too_noisy(study, fitting, resolution), capital(&allowed));
+    }
     let spent = CellAmount { blocks: f64::from(blocks), rounds };
     let changes = smallest_change(study, spent, needs, noise, |_| true);
     let machine = match noise {
@@ -200,6 +206,77 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
         "{allowed}; {machine}, that detects changes of about {} in half of the tests; smaller ones may stay undecided",
         percent(changes.unwrap_or(f64::INFINITY)),
     )
+}
+
+/// Times cannot decide if they show only changes of more than this many thresholds, and CPU time those of less than
+/// this share of them. The machine is the cause only if times would show changes smaller by this factor on a quiet one:
+/// many clients and short budgets have wide intervals there too.
+const BLIND: f64 = 5.0;
+const FIRMER: f64 = 0.5;
+const NOISIER: f64 = 2.0;
+
+/// The smallest relative changes that a study would detect in half of its tests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct FigureResolution {
+    pub(crate) by_time: f64,
+    /// By time, with the usual noise of a virtual machine.
+    when_quiet: f64,
+    /// By the server's CPU time per operation.
+    pub(crate) by_cpu: f64,
+}
+
+impl FigureResolution {
+    /// `None` if no block fits, and for servers that assay does not start: their CPU time may be unknown.
+    pub(crate) fn new(
+        study: &Study,
+        fitting: Fitting,
+        needs: Needs,
+        noise: &Noise,
+    ) -> Option<Self> {
+        let is_attached = request_of(study).is_ok_and(|request| request.has_running_servers());
+        if fitting.blocks == 0 || is_attached {
+            return None;
+        }
+        let amount = CellAmount { blocks: f64::from(fitting.blocks), rounds: fitting.rounds };
+        let by_time =
+            |noise: Option<&Noise>| smallest_change(study, amount, needs, noise, |_| true);
+        let precision = Precision::new(Some(noise), needs);
+        Some(Self {
+            by_time: by_time(Some(noise))?,
+            when_quiet: by_time(None)?,
+            by_cpu: precision.smallest_cpu_change(amount, study.cells.len()),
+        })
+    }
+
+    pub(crate) fn is_blind(self, threshold: f64) -> bool {
+        self.by_time > BLIND * threshold
+            && self.by_time > NOISIER * self.when_quiet
+            && self.by_cpu < FIRMER * self.by_time
+    }
+}
+
+/// What a study decides on a machine that is too noisy for its times, and the alternative.
+fn too_noisy(study: &Study, fitting: Fitting, resolution: FigureResolution) -> String {
+    let FigureResolution { by_time, by_cpu, .. } = resolution;
+    let mut text = format!(
+        "this machine is too noisy to decide by time: in {}, times show changes of about {} in half of the tests, CPU \
+         time per operation those of about {}",
+        about(fitting.left_s),
+        percent(by_time),
+        percent(by_cpu),
+    );
+    if let Some(command) = &study.count_command {
+        let minutes = (study.counting_s(fitting.systems) / 60.0).ceil();
+        text += &format!("; `{command}` is exact, and takes about {minutes:.0} min");
+    }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().to_string() + letters.as_str())
 }
 
 fn remedy(study: &Study, fitting: Fitting, needs: Needs) -> String {
@@ -250,7 +327,7 @@ fn smallest_change(
 }
 
 /// Most blocks suggested by [`needed`], as many as presets plan.
-const BLOCKS_MOST: u32 = 40;
+pub(crate) const BLOCKS_MOST: u32 = 40;
 
 /// The least time, without loading, in which such a study would detect a change of this size in half of its cells, and
 /// the number of blocks to spend it on; `None` if no time suffices.
@@ -434,6 +511,23 @@ mod tests {
         assert!(change(&study, 6, 10, Some(&calm)) < change(&study, 6, 10, Some(&noisy)));
         let message = told_of(&study, 2, 600.0, Some(&calm));
         assert!(message.contains("with the noise that this machine has now"), "{message}");
+    }
+
+    #[test]
+    fn a_machine_too_noisy_for_times_is_reported_first_with_the_alternative() {
+        let study = planned(Preset::Quick, &["point-*", "scan"]);
+        let noise = Noise {
+            turns: [1.0, 100.0].map(|turn_ms| TurnError { turn_ms, error: 1.0 }).to_vec(),
+            ..Noise::default()
+        };
+        let message = told_of(&study, 2, 120.0, Some(&noise));
+        let first =
+            "this machine is too noisy to decide by time: in 2 min, times show changes of about ";
+        assert!(message.starts_with(first), "{message}");
+        assert!(message.contains("CPU time per operation those of about "), "{message}");
+        let command = "; `assay count mariadb@10.11 mariadb@11.8 --tests 'point-*,scan'` is exact, and takes about ";
+        assert!(message.contains(command), "{message}");
+        assert!(message.contains(" min. One pass over "), "{message}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use assay_model::{Login, Origin, ScaledSizes, ShardRun, Study, SystemSpec, short_names};
+use assay_model::{Counting, Login, Origin, ScaledSizes, ShardRun, Study, SystemSpec, short_names};
 use assay_terms::variable;
 
 use crate::common_option::CommonOption;
@@ -44,8 +44,10 @@ pub struct PlannedSystem {
 pub(crate) fn systems(request: &Request, twin_by_preset: bool) -> PlanResult<Vec<PlannedSystem>> {
     // Checked first, because each of them is read.
     at_most("systems", request.systems.len(), SYSTEMS, FEWER_SYSTEMS)?;
-    let is_alone = request.systems.len() == 1 && request.twin == Some(true);
-    if request.systems.len() < 2 && !is_alone {
+    // Instructions have a meaning without a base.
+    let is_alone = request.twin == Some(true) || request.count == Counting::Only;
+    let fewest = if is_alone { 1 } else { 2 };
+    if request.systems.len() < fewest {
         return Err(PlanError::TooFewSystems);
     }
     let common: Vec<CommonOption> =

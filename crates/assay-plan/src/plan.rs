@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, PlannedCell, Priority,
-    Schema, Setup, StatementMode, Study, SystemSpec, Test, UserData, UserStep,
+    CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, JudgedFigures,
+    PlannedCell, Priority, Schema, Setup, StatementMode, Study, SystemSpec, Test, UserData,
+    UserStep,
 };
 use assay_terms::Terms;
 
@@ -163,6 +164,7 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> PlanResult<()
         ("--server-cpus", request.server_cpus.is_some()),
         ("--client-cpus", request.client_cpus.is_some()),
         ("--priority", request.priority.is_some()),
+        ("--judge", request.judge != JudgedFigures::default()),
         ("--clients", request.setups.iter().any(has_clients)),
     ];
     match given.into_iter().find(|(_, is_given)| *is_given) {

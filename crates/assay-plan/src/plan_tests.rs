@@ -215,6 +215,31 @@ fn preset_published_needs_memory_for_one_system_at_a_time() {
 }
 
 #[test]
+fn steps_have_segments_where_systems_take_turns() {
+    let machine = MachineFacts { memory_mb: 31_000, disk_mb: 500_000, ..MACHINE };
+    let planned = |preset, segments| {
+        let usual = crate::request::InsertBenchRequest::default();
+        let bench = crate::request::InsertBenchRequest { segments, ..usual };
+        let request = Request { insert_bench: Some(bench), preset, ..request() };
+        plan(&request, machine).map(|plan| plan.study.segments)
+    };
+    assert_eq!(planned(Preset::Quick, None).unwrap(), 20);
+    assert_eq!(planned(Preset::Quick, Some(33)).unwrap(), 33);
+    assert_eq!(planned(Preset::Quick, Some(1)).unwrap(), 0);
+    assert_eq!(planned(Preset::Published, None).unwrap(), 0);
+    assert!(matches!(planned(Preset::Published, Some(20)), Err(PlanError::Conflict(_))));
+}
+
+/// Counts have tests of their own, because the clients of a measured step are several threads.
+#[test]
+fn the_insert_benchmark_is_counted_as_a_suite() {
+    let counted = |count| Request { suite: Suite::InsertBench, count, ..request() };
+    let study = plan(&counted(Counting::Only), MACHINE).unwrap().study;
+    assert_eq!((study.experiment, study.cells.len()), (Experiment::Counted, 5));
+    assert!(matches!(plan(&counted(Counting::None), MACHINE), Err(PlanError::Conflict(_))));
+}
+
+#[test]
 fn every_test_runs_at_all_client_counts_before_the_next() {
     let mut request = request();
     request.setups[0].clients = Some(vec![1, 4, 1]);

@@ -18,6 +18,12 @@ const WRITES: f64 = 0.008;
 /// to five times as wide as those with two clients in pairs. Not measured relative to fixed work.
 const FREE_CLIENTS: f64 = 4.0;
 
+/// Standard deviations of the log ratio of CPU time per operation between rounds and between instances, beyond which
+/// other programs hardly add any. From MariaDB 11.8 compared with itself at a load of 12 to 16 on two CPUs, where they
+/// were 3 to 7% and 1.2 to 2.2%.
+const CPU_ROUND: f64 = 0.05;
+const CPU_INSTANCE: f64 = 0.017;
+
 #[derive(Debug, Clone, Copy)]
 pub struct Needs {
     /// Standard deviation between blocks of the log ratio of two systems.
@@ -91,8 +97,20 @@ impl Precision {
         let seconds = 2.0 * f64::from(cell.slice_ms) / 1000.0 * blocks * rounds;
         let of_turn = own.hypot(self.of_turn(f64::from(cell.turn_ms)));
         let of_turns = (factor * of_turn).powi(2) / seconds;
-        let of_blocks = self.needs.block_sd.powi(2) / blocks;
-        let variance = of_turns + of_blocks;
+        self.detected(of_turns, self.needs.block_sd, blocks, cells)
+    }
+
+    /// The same of CPU time per operation. It depends on neither the test nor the noise of the machine.
+    pub(crate) fn smallest_cpu_change(&self, amount: CellAmount, cells: usize) -> f64 {
+        let CellAmount { blocks, rounds } = amount;
+        let of_rounds = CPU_ROUND.powi(2) / (blocks * rounds);
+        self.detected(of_rounds, CPU_INSTANCE, blocks, cells)
+    }
+
+    /// Smallest change detected with this variance of a mean within blocks, and this deviation between blocks.
+    fn detected(&self, within: f64, block_sd: f64, blocks: f64, cells: usize) -> f64 {
+        let of_blocks = block_sd.powi(2) / blocks;
+        let variance = within + of_blocks;
         // Noise within blocks is known from many turns, differences between blocks only from blocks, including those of
         // other cells (`docs/lab/derivations.md`).
         let own = blocks - 1.0;

@@ -4,11 +4,11 @@
 //! parser reads both the option and the key of the same name in study files, and its position determines the order in
 //! both.
 
-use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, TRANSACTION_S};
+use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, SEGMENTS, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
 use assay_model::{
-    COUNT_THRESHOLD, Counting, CpuLists, CpuPlacement, Preset, Priority, Profiling, ScaledSizes,
-    StatementMode, Suite, TestSet, Words as _, read_cpus,
+    COUNT_THRESHOLD, Counting, CpuLists, CpuPlacement, JudgedFigures, Preset, Priority, Profiling,
+    ScaledSizes, StatementMode, Suite, TestSet, Words as _, read_cpus,
 };
 use assay_options::{
     client_counts, count, cpu_list, parse_budget_s, parse_duration_s, parse_percent, switch, whole,
@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::common_option::common_option;
 use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::system_name::name_of;
+use crate::url::parse_url;
 use crate::workload::{ScriptOptions, script_variable};
 
 const WORKLOAD: &str = "Workload";
@@ -111,7 +112,8 @@ pub struct Request {
 
     /// Time limit of the study, such as `10m` [default: by preset]
     ///
-    /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
+    /// Fetching servers and preparing data do not count, except for servers that already run. Tests that do not fit are
+    /// not measured.
     #[arg(long = "budget", value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     #[serde(rename = "budget")]
     pub budget_s: Option<f64>,
@@ -119,6 +121,13 @@ pub struct Request {
     /// Smallest change of practical interest [default: 2%, of counts 0.5%]
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
     pub threshold: Option<f64>,
+
+    /// Figures that decide the answer, a gate, and when the study has measured enough
+    ///
+    /// CPU time per operation hardly depends on other programs of the machine, but it does not include waits.
+    #[arg(long, value_parser = word::<JudgedFigures>(), default_value = JudgedFigures::default().word())]
+    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    pub judge: JudgedFigures,
 
     /// Measure the base twice: a change between the copies is a false alarm
     #[arg(long, action = ArgAction::SetTrue, value_parser = switch(Some(true), None))]
@@ -320,6 +329,11 @@ impl Request {
         Self { systems, ..usual() }
     }
 
+    /// Whether assay only connects to one of its systems, which runs already.
+    pub(crate) fn has_running_servers(&self) -> bool {
+        self.systems.iter().any(|system| parse_url(&system.words).is_ok())
+    }
+
     /// Without profiles and longer looks.
     #[must_use]
     pub fn without_looks(self) -> Self {
@@ -394,14 +408,19 @@ pub struct InsertBenchRequest {
     /// How often to carry out all steps, each time on fresh instances [default: 1]
     #[arg(long, value_name = "N", value_parser = whole(BLOCKS), allow_negative_numbers = true)]
     pub repeats: Option<u32>,
+
+    /// Least number of parts of a step, by which systems take turns; 1 for whole steps [default: 20]
+    #[arg(long, value_name = "N", value_parser = whole(SEGMENTS), allow_negative_numbers = true)]
+    #[arg(hide_short_help = true)]
+    pub segments: Option<u32>,
 }
 
 /// The limits of a gate as the user asked for them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GateRequest {
-    /// Largest regression that passes where no limit applies: a share of the base's QPS, or of its instructions per
-    /// operation if only these are counted.
+    /// Largest regression that passes where no limit applies: a share of the base's QPS, or of its CPU time or
+    /// instructions per operation if those are judged.
     pub most: f64,
     /// Limits of some tests: a pattern for tests or the word of a group, with the largest regression. The last one that
     /// applies to a test counts.

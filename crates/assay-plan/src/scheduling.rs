@@ -9,7 +9,6 @@ use crate::error::{PlanError, PlanResult};
 use crate::fits::MachineFacts;
 use crate::participants::PlannedSystem;
 use crate::request::Request;
-use crate::url::parse_url;
 
 pub(crate) struct CellScheduling {
     placement: Option<CpuPlacement>,
@@ -102,10 +101,9 @@ impl CellScheduling {
 pub fn without_realtime(request: &Request, study: &Study, machine: MachineFacts) -> Option<String> {
     let is_usual = matches!(study.experiment, Experiment::Interleaved | Experiment::Stepwise);
     let asked = request.priority.or(is_usual.then_some(Priority::Realtime))?;
-    let is_attached = request.systems.iter().any(|system| parse_url(&system.words).is_ok());
     if machine.realtime != Some(RealtimeAccess::Permitted)
         || asked == Priority::Normal
-        || is_attached
+        || request.has_running_servers()
     {
         return None;
     }

@@ -5,6 +5,7 @@ use assay_workloads::{OltpOptions, TpccOptions};
 
 use serde::{Deserialize, Serialize};
 
+use crate::counting::count_command;
 use crate::document::FileError;
 use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
 use crate::request::{
@@ -30,15 +31,19 @@ pub(crate) fn study_of(request: &Request) -> Study {
         cells: Vec::new(),
         setups: Vec::new(),
         experiment: Experiment::Interleaved,
+        segments: 0,
         cpus: request.cpu_lists(),
         table_form: request.oltp.table_form(),
         statements: request.statements,
         terms: Some(request.terms.clone()),
         gate: None,
+        judge: request.judge,
+        is_noisy: false,
         search: None,
         watch: None,
         request: request.to_json(),
         recipe: write_study(request),
+        count_command: count_command(request),
         workload_version: WORKLOAD_VERSION,
         assay_version: env!("CARGO_PKG_VERSION").to_owned(),
     }

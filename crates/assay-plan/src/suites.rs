@@ -1,7 +1,9 @@
 //! The suites: their tests, their options, and what they refuse.
 
-use assay_model::{Suite, Test};
-use assay_workloads::{OltpOptions, TpccOptions, oltp_tests, tests_of, tpcc_tests};
+use assay_model::{Counting, Suite, Test};
+use assay_workloads::{
+    OltpOptions, TpccOptions, ibench_counted_tests, oltp_tests, tests_of, tpcc_tests,
+};
 use clap::error::Error;
 use clap::{ArgMatches, Args as _, Command, FromArgMatches as _};
 
@@ -65,6 +67,22 @@ const TPCC: SuiteFacts = SuiteFacts {
     ..MICRO
 };
 
+const INSERT_BENCH: SuiteFacts = SuiteFacts {
+    tests: |_| ibench_counted_tests(),
+    refused: refused_by_insert_bench,
+    listed: Some(["step", "--tests 'l.*'"]),
+    ..MICRO
+};
+
+fn refused_by_insert_bench(request: &Request) -> Option<&'static str> {
+    if request.count != Counting::Only {
+        return Some(
+            "`--suite insert-bench` is for `assay count`; `assay insert-bench` measures its time",
+        );
+    }
+    request.check.then_some("`--check` works only on sysbench's tables")
+}
+
 fn warehouses(request: &mut Request) -> &mut u32 {
     &mut request.tpcc.warehouses
 }
@@ -89,6 +107,7 @@ pub fn suite_facts(suite: Suite) -> &'static SuiteFacts {
         Suite::Micro => &MICRO,
         Suite::Oltp => &OLTP,
         Suite::Tpcc => &TPCC,
+        Suite::InsertBench => &INSERT_BENCH,
     }
 }
 

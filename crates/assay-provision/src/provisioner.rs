@@ -80,6 +80,13 @@ impl Provisioner {
         self.store.prefixes_of(product)
     }
 
+    /// The servers of a product in the cache, those of the nearest versions first.
+    pub fn cached_near(&self, product: Product, version: &str) -> Result<Vec<Prefix>> {
+        let mut found = self.cached_of(product)?;
+        found.sort_by_cached_key(|prefix| version_distance(&prefix.version, version));
+        Ok(found)
+    }
+
     /// The directory of an earlier answer, if less than a day old.
     pub(crate) fn answer(&self, request: &str) -> Option<String> {
         let resolution = self.store.resolution(request)?;
@@ -100,4 +107,28 @@ pub(crate) fn request(
 ) -> String {
     let from = from.map(|from| format!(" from {from}")).unwrap_or_default();
     format!("{product}@{wanted}/{}{from}", engine.word())
+}
+
+/// The differences of the numbers of two versions, of which the first weigh most.
+fn version_distance(one: &str, other: &str) -> Vec<u64> {
+    let numbers = |version: &str| -> Vec<u64> {
+        let parts = version.split(|c: char| !c.is_ascii_digit());
+        parts.filter_map(|part| part.parse().ok()).collect()
+    };
+    let (one, other) = (numbers(one), numbers(other));
+    let number = |numbers: &[u64], at: usize| numbers.get(at).copied().unwrap_or(0);
+    let places = 0..one.len().max(other.len());
+    places.map(|at| number(&one, at).abs_diff(number(&other, at))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_distance;
+
+    #[test]
+    fn the_nearest_version_has_the_smallest_distance() {
+        let mut versions = ["11.4.2", "10.6.18", "10.11.19", "10.11.6", "12.1"];
+        versions.sort_by_key(|version| version_distance("10.11.14", version));
+        assert_eq!(versions, ["10.11.19", "10.11.6", "10.6.18", "11.4.2", "12.1"]);
+    }
 }

@@ -22,6 +22,7 @@ pub mod section;
 mod sections;
 mod stacks;
 mod text;
+mod time_use;
 mod words;
 
 pub use beside::{OtherStudy, beside};

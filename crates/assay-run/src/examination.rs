@@ -12,7 +12,7 @@ use crate::interrupt::Interrupt;
 use crate::systems::Environment;
 
 /// Duration of the noise recording before a study, and the shortest budget of such a study.
-const BEFORE_STUDY: Duration = Duration::from_secs(4);
+const BEFORE_STUDY: Duration = Duration::from_secs(2);
 const BUDGET_MIN_S: f64 = 120.0;
 
 /// Examines the machine before a study, unless that would take too much of its time or be of no use.

@@ -36,16 +36,16 @@ pub fn cannot_read(ledger: &Ledger, id: &str) -> String {
     format!("cannot read study `{id}` of ledger `{}`", ledger.path().display())
 }
 
-/// Adds the parts that are read separately. The command that repeats the study is generated again: it must only run
+/// Adds the parts that are read separately. The commands that repeat the study are generated again: they must only run
 /// assay, whatever the ledger contains.
 pub fn whole(ledger: &Ledger, mut record: StudyRecord) -> Result<StudyRecord> {
     let id = record.study.id.clone();
     let cannot = || cannot_read(ledger, &id);
-    record.study.recipe = match record.is_reported() {
-        true => String::new(),
+    (record.study.recipe, record.study.count_command) = match record.is_reported() {
+        true => (String::new(), None),
         false => {
             let request = assay_plan::request_of(&record.study).with_context(cannot)?;
-            assay_plan::write_study(&request)
+            (assay_plan::write_study(&request), assay_plan::count_command(&request))
         }
     };
     let mut documents = ledger.documents(&id)?;

@@ -20,6 +20,7 @@ use object::{LittleEndian, U64};
 use rustix::process::{Pid, PidfdFlags, Signal, getpid, pidfd_open, pidfd_send_signal};
 
 use crate::error::{Result, ServersError};
+use crate::site::log_tail;
 use crate::supervise::process::die_with_parent;
 use crate::supervise::{ServerJob, below};
 
@@ -37,9 +38,10 @@ const TOOL: &str = "callgrind-amd64-linux";
 #[cfg(not(target_arch = "x86_64"))]
 const TOOL: &str = "callgrind-arm64-linux";
 
-/// Name prefixes of the tool's files: counts, and pipes for commands.
+/// Name prefixes of the tool's files: counts, pipes for commands, and its own messages.
 const COUNTS: &str = "counts.";
 const PIPES: &str = "pipes";
+const MESSAGES: &str = "valgrind.";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadCounts {
@@ -100,7 +102,7 @@ impl ValgrindTool {
         argv.extend(words.map(OsString::from));
         argv.push(file("--callgrind-out-file=", &format!("{COUNTS}%p")));
         argv.push(file("--vgdb-prefix=", PIPES));
-        argv.push(file("--log-file=", "valgrind.%p"));
+        argv.push(file("--log-file=", &format!("{MESSAGES}%p")));
         argv.extend(job.argv);
         let own = [
             ("VALGRIND_LIB", self.library.as_os_str()),
@@ -146,8 +148,8 @@ impl<'a> CallgrindCounting<'a> {
         Self { first, valgrind, directory }
     }
 
-    /// Starts or stops counting in all processes of the server. Fails if a process does not respond within a minute, or
-    /// the server has ended.
+    /// Starts or stops counting in all processes of the server. The tool then translates all code again, which takes
+    /// seconds. Fails if a process does not respond within five minutes, or the server has ended.
     pub fn count(&self, counts: bool) -> Result<()> {
         let word = if counts { "on" } else { "off" };
         self.command(&self.processes()?, &["instrumentation", word]).map(drop)
@@ -207,8 +209,8 @@ impl<'a> CallgrindCounting<'a> {
         let send = |pid: &i32| -> io::Result<_> {
             let mut command = Command::new(&self.valgrind.vgdb);
             command.env_clear().env("LC_ALL", "C").arg(&pipes).arg(format!("--pid={pid}"));
-            // Timeout for reaching the process, seconds.
-            command.arg("--cmd-time-out=60").args(words);
+            command.arg(format!("--cmd-time-out={COMMAND_LIMIT_S}"));
+            command.arg(format!("--max-invoke-ms={WAKE_MS}")).args(words);
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
             // This thread waits for the answer, so the signal comes only if assay is killed. Nothing else would end the
             // command then.
@@ -236,6 +238,13 @@ impl<'a> CallgrindCounting<'a> {
         Ok(answers)
     }
 }
+
+/// Limit for reaching a process, seconds. A busy machine may keep it from its CPU.
+const COMMAND_LIMIT_S: u32 = 300;
+
+/// Milliseconds for which a command waits until the process looks for it. Then the command interrupts the process, as
+/// it always must if all threads wait for clients. The tool's own default is 100 ms.
+const WAKE_MS: u32 = 20;
 
 /// The command's message for a process that does not listen.
 const NOT_YET: &str = "no FIFO found";
@@ -321,6 +330,18 @@ fn waits_for_client(tid: i32, call: &str) -> bool {
     let file = file.and_then(|hex| u64::from_str_radix(hex, 16).ok());
     let target = file.and_then(|file| fs::read_link(format!("/proc/{tid}/fd/{file}")).ok());
     target.is_some_and(|target| target.to_string_lossy().starts_with("socket:"))
+}
+
+/// The ends of the tool's own messages about the processes of a server. It writes none unless something is wrong.
+pub(crate) fn messages(directory: &Path) -> String {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_message = |path: &PathBuf| {
+        path.file_name().is_some_and(|name| name.as_bytes().starts_with(MESSAGES.as_bytes()))
+    };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_message).collect();
+    paths.sort_unstable();
+    let tails = paths.iter().map(|path| log_tail(path)).filter(|tail| !tail.is_empty());
+    tails.collect::<Vec<_>>().join("\n")
 }
 
 /// Process and thread of a file `counts.PID.PART-THREAD`. The part is a number that rises.
@@ -414,6 +435,17 @@ mod tests {
         assert_eq!(place_of("counts.123.4"), None);
         assert_eq!(place_of("counts.123"), None);
         assert_eq!(place_of("valgrind.123"), None);
+    }
+
+    #[test]
+    fn only_messages_of_the_tool_are_shown() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(directory.path().join(name), text).unwrap();
+        write("valgrind.12", "");
+        write("valgrind.13", "cannot open the file\n");
+        write("counts.13.1-01", "version: 1\n");
+        assert_eq!(messages(directory.path()), "  cannot open the file");
+        assert_eq!(messages(&directory.path().join("missing")), "");
     }
 
     #[test]

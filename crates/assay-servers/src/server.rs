@@ -21,10 +21,14 @@ use crate::sparse::{check_room, free_spent_logs, free_zeros};
 use crate::supervise::{
     Ending, RunAs, Sandbox, ServerJob, below, create_user_data, is_called_for, is_own, unique_name,
 };
-use crate::{connections, option_check, products};
+use crate::{callgrind, connections, option_check, products};
 
 /// Time limit for the first query; a large buffer pool takes seconds.
 const START_LIMIT: Duration = Duration::from_secs(120);
+
+/// The same under valgrind, where a server takes 12 s of CPU time to start, and limit of its logins and answers. On a
+/// busy machine, many servers may start at the same time.
+const COUNTED_LIMIT: Duration = Duration::from_secs(600);
 
 /// Time limit of a clean shutdown, in which a server writes all dirty pages.
 const STOP_LIMIT: Duration = Duration::from_secs(600);
@@ -43,6 +47,7 @@ pub struct ServerInstance {
     cpus: CpuSet,
     /// Password of the user `root`, if others can reach the server.
     password: Option<String>,
+    is_counted: bool,
     stop: Stop,
 }
 
@@ -128,6 +133,7 @@ impl ServerInstance {
             instance_dir,
             cpus: CpuSet::new(),
             password: None,
+            is_counted: valgrind.is_some(),
             stop: site.stop.clone(),
         };
         let mut options = options.to_vec();
@@ -188,7 +194,8 @@ impl ServerInstance {
     }
 
     fn wait_until_it_answers(&mut self) -> Result<()> {
-        let deadline = Instant::now() + START_LIMIT;
+        let limit = if self.is_counted { COUNTED_LIMIT } else { START_LIMIT };
+        let deadline = Instant::now() + limit;
         let options = self.connect_options();
         loop {
             let answer = Connection::connect(&options).and_then(|mut it| it.query(PING));
@@ -200,7 +207,7 @@ impl ServerInstance {
             }
             if Instant::now() > deadline {
                 let (socket, log) = (self.socket(), self.log_tail());
-                return Err(ServersError::NoAnswer { socket, limit: START_LIMIT, log });
+                return Err(ServersError::NoAnswer { socket, limit, log });
             }
         }
     }
@@ -227,15 +234,20 @@ impl ServerInstance {
 
     pub fn connect_options(&self) -> ConnectOptions {
         let options = self.servers.connect_options(self.socket());
-        ConnectOptions { password: self.password.clone(), ..options }
+        let timeout = if self.is_counted { COUNTED_LIMIT } else { options.timeout };
+        ConnectOptions { password: self.password.clone(), timeout, ..options }
     }
 
     pub fn connect(&self) -> Result<Connection> {
         Ok(Connection::connect(&self.connect_options())?)
     }
 
+    /// With valgrind's own messages, if it runs the server.
     pub fn log_tail(&self) -> String {
-        log_tail(&self.sandbox.run_dir().join("log"))
+        let run_dir = self.sandbox.run_dir();
+        let tails = [log_tail(&run_dir.join("log")), callgrind::messages(run_dir)];
+        let tails = tails.into_iter().filter(|tail| !tail.is_empty());
+        tails.collect::<Vec<_>>().join("\n")
     }
 
     pub fn log(&self) -> String {

@@ -15,6 +15,7 @@ use rustix::fs::{FallocateFlags, SeekFrom, fallocate, ioctl_ficlone, seek};
 use rustix::io::Errno;
 
 use crate::error::{Result, ServersError};
+use crate::supervise::unique_name;
 
 /// Unit of holes, bytes: the blocks of common file systems.
 const BLOCK: usize = 4096;
@@ -95,10 +96,18 @@ pub(crate) fn punch(file: &File, from: u64, to: u64) -> io::Result<()> {
     }
 }
 
-/// Bytes that a disk lacks for a copy of `template` below `place`; 0 if there is room, or if a copy shares its blocks.
-pub fn missing_room(template: &Path, place: &Path) -> Result<u64> {
-    let (needed, free) = needed_and_free(template, place)?;
-    Ok(needed.saturating_sub(free))
+/// Bytes that a disk lacks for a copy of each of these templates below `place`; 0 if there is room, or if copies share
+/// their blocks.
+pub fn missing_room(templates: &[&Path], place: &Path) -> Result<u64> {
+    let (mut all, mut least) = (0, u64::MAX);
+    for template in templates {
+        let (needed, free) = needed_and_free(template, place)?;
+        all += needed;
+        least = least.min(free);
+    }
+    let is_shared = || templates.iter().all(|template| shares_blocks(template, place));
+    let needed = if all > least && is_shared() { MARGIN } else { all };
+    Ok(needed.saturating_sub(least))
 }
 
 pub(crate) fn check_room(template: &Path, place: &Path) -> Result<()> {
@@ -136,7 +145,8 @@ fn shares_blocks(template: &Path, place: &Path) -> bool {
         Ok(())
     });
     let (Ok(()), Some((_, path))) = (found, largest) else { return false };
-    let trial = place.join(format!(".clone-{}", std::process::id()));
+    // Several servers may start at the same time.
+    let trial = place.join(format!(".clone-{}", unique_name()));
     let cloned = || -> io::Result<()> {
         let source = fs::File::open(&path)?;
         let target = fs::OpenOptions::new().write(true).create_new(true).open(&trial)?;
@@ -380,7 +390,7 @@ mod tests {
         // Sparse: no disk is that large.
         let huge = File::create_new(dir.path().join("huge")).unwrap();
         huge.set_len(8 << 40).unwrap();
-        assert!(missing_room(dir.path(), dir.path()).unwrap() > 0);
+        assert!(missing_room(&[dir.path()], dir.path()).unwrap() > 0);
         let error = check_room(dir.path(), dir.path()).unwrap_err();
         let message = error.to_string();
         assert!(message.contains("8388672 MB") && message.contains("missing"), "{message}");

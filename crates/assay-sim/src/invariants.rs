@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{BlockCell, CellId, PlannedBlock, Slice, SliceOutcome, StudyRecord, Verdict};
 use assay_study::Executor as _;
-use assay_verdict::{CellStanding, Samples, judge};
+use assay_verdict::{CellStanding, JudgedFigure, Samples, judge};
 
 use crate::machine::{SimMachine, closed, failed_systems};
 
@@ -42,9 +42,10 @@ fn each_slice_once(record: &StudyRecord) -> Result<(), String> {
 
 fn same_verdicts(machine: &SimMachine, standings: &[CellStanding]) -> Result<(), String> {
     if machine.scenario().has_costly_checks() {
+        let figure = JudgedFigure::from(machine.record().study.judge);
         let judged = judge(machine.record()).cells;
-        let decided = standings.iter().map(|cell| (cell.cell, cell.system, cell.verdict));
-        if !judged.iter().map(|cell| (cell.cell, cell.system, cell.verdict)).eq(decided) {
+        let judged = judged.iter().map(|cell| (cell.cell, cell.system, cell.verdict_by(figure)));
+        if !judged.eq(standings.iter().map(|cell| (cell.cell, cell.system, cell.verdict))) {
             return Err("the judgement and the decisions give different verdicts".to_owned());
         }
     }

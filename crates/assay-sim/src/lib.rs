@@ -10,7 +10,7 @@ mod speed;
 
 pub use faults::{NoiseSource, SimFaults, Strike};
 pub use machine::SimMachine;
-pub use scenario::{Scenario, Truth, study, system};
+pub use scenario::{CpuNoise, Scenario, Truth, study, system};
 pub use shards::{CollectedShards, on_nodes};
 pub use speed::{SpeedModel, is_special};
 

@@ -19,6 +19,10 @@ const OPS: u64 = 1_000_000;
 
 const RATE: f64 = 10_000.0;
 
+/// CPU time of an operation of the base, nanoseconds, and the part that other threads of the server add to it.
+const CPU_NS: f64 = 50_000.0;
+const BACKGROUND: f64 = 0.1;
+
 /// Seconds to load the data of all systems, and to start an instance.
 const LOAD_S: f64 = 5.0;
 const START_S: f64 = 0.7;
@@ -56,6 +60,8 @@ pub struct SimMachine {
     block: u32,
     /// Log rate of each running instance relative to its system.
     shifts: BTreeMap<usize, f64>,
+    /// Log CPU time per operation of each running instance relative to its system, if it is simulated.
+    cpu_shifts: BTreeMap<usize, f64>,
     /// Speed of machine and servers, if it varies between turns.
     speed: Option<Speed>,
     /// Decisions so far: time, seconds used, and verdicts on the compared systems.
@@ -91,6 +97,7 @@ impl SimMachine {
             down,
             block: 0,
             shifts: BTreeMap::new(),
+            cpu_shifts: BTreeMap::new(),
             recorded: BTreeSet::new(),
             absent: BTreeMap::new(),
             left_out: BTreeSet::new(),
@@ -195,6 +202,9 @@ impl SimMachine {
     fn started(&mut self, system: usize, phase: Option<Phase>) {
         let shift = self.noise.normal() * self.scenario.truth.block_sd;
         self.shifts.insert(system, shift);
+        if let Some(cpu) = self.scenario.truth.cpu {
+            self.cpu_shifts.insert(system, self.noise.normal() * cpu.block_sd);
+        }
         self.servers.insert(system, SimServer { phase, history: 0, is_alive: true });
         if let Some(speed) = &mut self.speed {
             speed.started(system);
@@ -374,6 +384,15 @@ impl SimMachine {
             },
             ..Slice::new(system, planned.id)
         };
+        if let Some(cpu) = self.scenario.truth.cpu {
+            let shift = self.cpu_shifts.get(&system).copied().unwrap_or(0.0);
+            let log =
+                shift + cpu.slice_sd * self.noise.normal() - self.scenario.change(system, cell);
+            let cpu_ns = OPS as f64 * CPU_NS * log.exp();
+            let (serving, background) = (cpu_ns as u64, (BACKGROUND * cpu_ns) as u64);
+            let counters = [("connection_cpu_ns", serving), ("background_cpu_ns", background)];
+            slice.counters.extend(counters);
+        }
         let faults = self.scenario.faults;
         if self.noise.strikes(faults.slice) {
             if self.noise.strikes(faults.hang) {

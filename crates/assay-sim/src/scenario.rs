@@ -20,6 +20,17 @@ pub struct Truth {
     pub block_sd: f64,
     /// Variation of speed between turns. Without it, a slice is one number with the noise above.
     pub speed: Option<SpeedModel>,
+    /// Variation of CPU time per operation without a [`SpeedModel`]; `None` if it is not measured.
+    pub cpu: Option<CpuNoise>,
+}
+
+/// Standard deviations of the logarithm of CPU time per operation.
+#[derive(Debug, Clone, Copy)]
+pub struct CpuNoise {
+    /// Of a slice.
+    pub slice_sd: f64,
+    /// Between fresh instances.
+    pub block_sd: f64,
 }
 
 #[derive(Debug, Clone)]
@@ -35,7 +46,7 @@ impl Scenario {
     pub fn quick(seed: u64) -> Self {
         let request = Request { seed, ..systems(2) };
         let changes = vec![vec![-0.03; 12]];
-        let truth = Truth { changes, slice_sd: 0.08, block_sd: 0.007, speed: None };
+        let truth = Truth { changes, slice_sd: 0.08, block_sd: 0.007, ..Truth::default() };
         Self { seed, record: study(&request), truth, faults: SimFaults::default() }
     }
 
@@ -89,7 +100,7 @@ impl Scenario {
         let cells = record.study.cells.len();
         let mut change = || noise.one_of([0.0, 0.2, -0.2]);
         let changes = (1..count).map(|_| (0..cells).map(|_| change()).collect()).collect();
-        let truth = Truth { changes, slice_sd: 0.0005, block_sd: 0.0002, speed: None };
+        let truth = Truth { changes, slice_sd: 0.0005, block_sd: 0.0002, ..Truth::default() };
         Self { seed, record, truth, faults: SimFaults::random(&mut noise) }
     }
 

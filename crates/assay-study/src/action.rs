@@ -1,6 +1,6 @@
 //! Actions of the driver and answers of the executor.
 
-use assay_model::{DataSet, EventKind, PlannedCell, Verdict};
+use assay_model::{DataSet, EventKind, PlannedCell, StepSegment, Verdict};
 use assay_verdict::SliceSample;
 
 use crate::{Phase, TurnLength, TurnTrace};
@@ -102,15 +102,17 @@ pub enum StudyAction {
         /// Otherwise, repeats the writes of a recorded slice.
         is_recorded: bool,
     },
-    /// Execute and record a step on one system, whose instance is frozen before and after. Answer:
+    /// Execute and record a segment of a step on one system, whose instance is frozen before and after. The first
+    /// segment prepares the tables and connects the clients, the last one disconnects them. Answer:
     /// [`Outcome::Measured`].
     Step {
         cell: usize,
         system: usize,
         block: u32,
-        /// Attempt, from 0: the round of the slice.
-        attempt: u32,
-        /// Position of the system in the order of this step, from 0.
+        /// Of the slice. Rounds of later attempts at a step follow those of earlier ones.
+        round: u32,
+        segment: StepSegment,
+        /// Position of the system in the order of this segment, from 0.
         position: u32,
         is_recorded: bool,
     },

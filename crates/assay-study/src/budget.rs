@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{CellId, PlannedCell, Slice, Study, StudyRecord, Verdict};
+use assay_model::{CellId, PlannedCell, Slice, Study, StudyRecord};
 use assay_plan::{Fitting, ROUNDS_MIN, round_s, start_s};
 use assay_verdict::{CellStanding, Fitness, SliceSample};
 
@@ -370,7 +370,7 @@ const MARGIN: f64 = 1.3;
 impl RoundsWish {
     pub(crate) fn new(blocks: u32, standing: &CellStanding) -> Self {
         match standing.rounds_to_go.filter(|rounds| rounds.is_finite()) {
-            Some(rounds) if standing.verdict != Verdict::Undecided => Self::Precision(rounds),
+            Some(rounds) if standing.is_decided => Self::Precision(rounds),
             Some(rounds) if blocks >= BLOCKS_KNOWN => Self::Rounds(rounds),
             _ => Self::Share,
         }

@@ -19,9 +19,9 @@ use crate::{Outcome, Phase, Shard, SilentEvent, StudyAction, StudyEnd, TurnLengt
 /// Factor by which a block may be late, as durations of rounds are approximate.
 const LATE: f64 = 1.05;
 
-/// Failures after the end of the budget with which a study without any measurement ends too. Each costs the time to
-/// start all servers anew.
-const LATE_FAILURES: u32 = 3;
+/// Failures after which a study without any measurement ends with its budget. Each costs the time to start all servers
+/// anew.
+const FAILURES: u32 = 3;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Interleaved {
@@ -46,7 +46,7 @@ pub(crate) struct Interleaved {
     used_s: f64,
     is_over: bool,
     has_measured: bool,
-    late_failures: u32,
+    failures: u32,
     is_unfinished: bool,
     state: InterleavedState,
 }
@@ -89,7 +89,7 @@ impl Interleaved {
             used_s: 0.0,
             is_over: false,
             has_measured: false,
-            late_failures: 0,
+            failures: 0,
             is_unfinished: false,
             state: InterleavedState::Next(StudyAction::Load),
             study,
@@ -265,9 +265,9 @@ impl Interleaved {
         !self.owes_measurement() && (self.is_over || ends_s > LATE * self.ends_s)
     }
 
-    /// Something is measured even beyond the budget, unless every attempt fails.
+    /// Something is measured even beyond the budget, unless every attempt fails, within the budget or after it.
     fn owes_measurement(&self) -> bool {
-        !self.has_measured && self.late_failures < LATE_FAILURES
+        !self.has_measured && self.failures < FAILURES
     }
 
     fn rate(&self, cell: usize) -> f64 {
@@ -544,10 +544,8 @@ impl Interleaved {
     /// Histories of the systems differ, or a server is gone: the rest gets new instances. That is the cell without the
     /// failed system, if a comparison remains, and later cells.
     fn leave_cell(&mut self, cell: usize) {
-        if self.used_s >= self.ends_s {
-            self.late_failures += 1;
-            self.is_over = !self.owes_measurement();
-        }
+        self.failures = self.failures.saturating_add(1);
+        self.is_over = self.used_s >= self.ends_s && !self.owes_measurement();
         let (is_closed, is_over) = (self.left.is_closed(cell), self.is_over);
         if let Some(phase) = self.phase_mut() {
             phase.cell = None;

@@ -1,10 +1,10 @@
-//! Systems in alternation, step by step, or one after the other, on one instance each, for steps that build on earlier
-//! ones.
+//! Systems in alternation, by segments of steps or by whole steps, or one after the other, on one instance each, for
+//! steps that build on earlier ones.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use assay_model::{EventKind, Experiment, PlannedBlock, SliceOutcome, StudyRecord};
+use assay_model::{EventKind, Experiment, PlannedBlock, SliceOutcome, StepSegment, StudyRecord};
 use assay_plan::{round_order, start_order};
 use assay_verdict::Fitness;
 
@@ -13,7 +13,9 @@ use crate::{Outcome, Phase, Shard, StudyAction, StudyEnd};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct StepStanding {
+    /// Segments of all steps.
     measured: usize,
+    /// Failed attempts at the current step.
     failed: u32,
 }
 
@@ -25,7 +27,8 @@ pub(crate) struct Stepwise {
     is_consecutive: bool,
     rest_ms: u64,
     has_started: bool,
-    cells: usize,
+    /// The segments of all steps in order, each with the cell of its step.
+    segments: Vec<(usize, StepSegment)>,
     phase: Option<Phase>,
     systems: usize,
     blocks: u32,
@@ -42,12 +45,16 @@ pub(crate) struct Stepwise {
 impl Stepwise {
     pub(crate) fn new(record: &StudyRecord, shard: Shard) -> Self {
         let cells = &record.study.cells;
+        let segments = cells.iter().enumerate().flat_map(|(cell, planned)| {
+            let count = record.study.segments_of(planned.id.test);
+            (0..count).map(move |index| (cell, StepSegment { index, count }))
+        });
         let mut policy = Self {
             seed: record.study.seed,
             is_consecutive: record.study.experiment == Experiment::Consecutive,
             rest_ms: rest_ms(cells),
             has_started: false,
-            cells: cells.len(),
+            segments: segments.collect(),
             phase: cells.first().map(|cell| Phase::new(cell.id)),
             systems: record.systems.len(),
             blocks: record.blocks_max(),
@@ -108,7 +115,8 @@ impl Stepwise {
                     self.left.clear();
                     self.block = block.saturating_add(1);
                 }
-                let tests = u32::try_from(self.cells).unwrap_or(u32::MAX);
+                let steps = self.segments.iter().filter(|(_, segment)| segment.is_first());
+                let tests = u32::try_from(steps.count()).unwrap_or(u32::MAX);
                 let what = EventKind::NotMeasured { tests, error: why.clone() };
                 self.left.push_front(StudyAction::Note { system: Some(*system), what });
             }
@@ -125,12 +133,20 @@ impl Stepwise {
     }
 
     fn note(&mut self, block: u32, system: usize, has_failed: bool) {
-        let standing = self.standing.entry((block, system)).or_default();
-        if has_failed {
-            standing.failed += 1;
+        let StepStanding { measured, failed } = self.standing(block, system);
+        let standing = if has_failed {
+            StepStanding { measured, failed: failed + 1 }
         } else {
-            *standing = StepStanding { measured: standing.measured + 1, failed: 0 };
-        }
+            let is_same_step = self.step_at(measured) == self.step_at(measured + 1);
+            let failed = if is_same_step { failed } else { 0 };
+            StepStanding { measured: measured + 1, failed }
+        };
+        self.standing.insert((block, system), standing);
+    }
+
+    /// The cell of a segment's step.
+    fn step_at(&self, segment: usize) -> Option<usize> {
+        self.segments.get(segment).map(|(cell, _)| *cell)
     }
 
     fn give_up(&mut self, failed: usize) {
@@ -148,18 +164,19 @@ impl Stepwise {
     }
 
     fn has_work(&self, block: u32) -> bool {
-        let is_left = |system| self.standing(block, system).measured < self.cells;
+        let is_left = |system| self.standing(block, system).measured < self.segments.len();
         self.shard.has(block) && (0..self.systems).any(is_left)
     }
 
-    /// Plans the rest of a block. Steps measured by an earlier run are repeated, unrecorded, to restore the data for
+    /// Plans the rest of a block. Segments measured by an earlier run are repeated, unrecorded, to restore the data for
     /// later ones. Complete systems are not restarted.
     fn plan_block(&mut self, block: u32) {
         let Some(phase) = self.phase else { return };
         if !self.has_work(block) {
             return;
         }
-        let cells = (0..self.cells).map(|cell| (cell, 1)).collect();
+        let first = self.segments.iter().filter(|(_, segment)| segment.is_first());
+        let cells = first.map(|(cell, segment)| (*cell, segment.count)).collect();
         let is_recorded = self.begun.contains(&block);
         let left = self.blocks.saturating_sub(block).max(1);
         self.left.push_back(StudyAction::Begin {
@@ -169,7 +186,7 @@ impl Stepwise {
             is_recorded,
             so_far: Vec::new(),
         });
-        let is_left = |system: &usize| self.standing(block, *system).measured < self.cells;
+        let is_left = |system: &usize| self.standing(block, *system).measured < self.segments.len();
         let mut order = if self.is_consecutive {
             // Every second block has the reverse order, so that drift widens intervals instead of shifting all ratios.
             round_order(self.seed, 0, 0, block, self.systems)
@@ -197,17 +214,22 @@ impl Stepwise {
             let system = order.first().copied().filter(|_| self.is_consecutive);
             self.left.push_back(StudyAction::Note { system, what: EventKind::WritesRepeated });
         }
-        for cell in 0..self.cells {
-            // The first system of a step is the last in the next.
-            let in_order = round_order(self.seed, block, 0, cell as u32, self.systems);
+        for (number, &(cell, segment)) in self.segments.iter().enumerate() {
+            // The first system of a segment is the last in the next.
+            let in_order = round_order(self.seed, block, 0, number as u32, self.systems);
             let in_order = in_order.into_iter().filter(|system| order.contains(system));
             for (system, position) in in_order.zip(0..) {
                 let StepStanding { measured, failed } = self.standing(block, system);
-                let attempt = if cell == measured { failed } else { 0 };
-                let is_recorded = cell >= measured;
-                let step =
-                    StudyAction::Step { cell, system, block, attempt, position, is_recorded };
-                self.left.push_back(step);
+                let attempt = if self.step_at(measured) == Some(cell) { failed } else { 0 };
+                self.left.push_back(StudyAction::Step {
+                    cell,
+                    system,
+                    block,
+                    round: attempt.saturating_mul(segment.count).saturating_add(segment.index),
+                    segment,
+                    position,
+                    is_recorded: number >= measured,
+                });
             }
         }
         self.left.push_back(StudyAction::EndPhase);

@@ -15,6 +15,9 @@ use crate::names::{cut, plain};
 /// A section, shared by all processes that run the binary.
 pub type SharedBytes = Arc<[u8]>;
 
+/// The addresses of a section, and its content.
+pub(crate) type ElfSection = (Range<u64>, SharedBytes);
+
 /// Addresses are those stated in the file.
 #[derive(Debug)]
 pub struct ElfBinary {
@@ -30,10 +33,10 @@ pub struct ElfBinary {
 }
 
 #[derive(Debug)]
-struct ElfFunction {
-    begin: u64,
-    end: u64,
-    symbol: String,
+pub(crate) struct ElfFunction {
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
+    pub(crate) symbol: String,
 }
 
 /// Maximum size of a section, bytes.
@@ -41,6 +44,9 @@ const SECTION_MAX: u64 = 1 << 30;
 
 /// Maximum size of the functions of a table, bytes: some times that of the largest server.
 const FUNCTIONS_BYTES: usize = 128 << 20;
+
+/// Most functions of the unwind tables: about ten times those of the largest server.
+const RANGES_MAX: usize = 1 << 21;
 
 impl ElfBinary {
     /// Reads the binary at `path`, called `shown` on the machine. `None` if it is damaged or no binary. Names of a
@@ -64,12 +70,7 @@ impl ElfBinary {
         let complete = if own.len() >= fetched.len() { own } else { fetched };
         let is_stripped = complete.is_empty();
         let named = if is_stripped { functions(file.dynamic_symbols()) } else { complete };
-        let section = |name: &str| {
-            let section = file.section_by_name(name)?;
-            let range = section.address()..section.address().checked_add(section.size())?;
-            let data = (section.size() <= SECTION_MAX).then(|| section.data().ok())??;
-            Some((range, SharedBytes::from(data)))
-        };
+        let section = |name: &str| section(&file, name);
         let (eh_frame, eh_frame_hdr) = (section(".eh_frame"), section(".eh_frame_hdr"));
         let text = file.section_by_name(".text");
         let text_svma = text.map(|text| text.address()..text.address().saturating_add(text.size()));
@@ -121,14 +122,30 @@ impl ElfBinary {
 
     /// The function at a stated address. Without a name, it is called by its start.
     pub fn function(&self, address: u64) -> String {
-        let after = self.named.partition_point(|function| function.begin <= address);
-        if let Some(function) = self.named[..after].last().filter(|last| address < last.end) {
-            return plain(&function.symbol);
-        }
         let after = self.unnamed.partition_point(|code| code.start <= address);
         let code = self.unnamed[..after].last().filter(|last| last.contains(&address));
-        format!("{:#x}", code.map_or(address, |code| code.start))
+        let start = code.map_or(address, |code| code.start);
+        let after = self.named.partition_point(|function| function.begin <= address);
+        // A name without a size extends to the next one, across functions without a name.
+        let is_here = |last: &&ElfFunction| {
+            address < last.end && code.is_none_or(|code| last.begin >= code.start)
+        };
+        match self.named[..after].last().filter(is_here) {
+            Some(function) => plain(&function.symbol),
+            None => format!("{start:#x}"),
+        }
     }
+}
+
+/// A section of at most [`SECTION_MAX`] bytes.
+pub(crate) fn section<'a>(
+    file: &object::File<'a, &'a ReadCache<std::fs::File>>,
+    name: &str,
+) -> Option<ElfSection> {
+    let section = file.section_by_name(name)?;
+    let range = section.address()..section.address().checked_add(section.size())?;
+    let data = (section.size() <= SECTION_MAX).then(|| section.data().ok())??;
+    Some((range, SharedBytes::from(data)))
 }
 
 /// The file with the names of a stripped binary, where distributions install it: below a directory `debug` of the
@@ -142,7 +159,7 @@ fn debug_file(build_id: &str, shown: &Path) -> Option<PathBuf> {
 
 /// The functions of a symbol table, in order of address. Those without a size extend to the next one. If a table is too
 /// large, only its first functions are returned.
-fn functions<'a>(
+pub(crate) fn functions<'a>(
     symbols: impl Iterator<Item = object::Symbol<'a, 'a, &'a ReadCache<std::fs::File>>>,
 ) -> Vec<ElfFunction> {
     let is_code = |symbol: &object::Symbol<'_, '_, _>| {
@@ -176,8 +193,12 @@ fn functions<'a>(
     all
 }
 
-/// The code of all functions in the unwind tables, in order of address. A damaged table ends early.
-fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<Range<u64>> {
+/// The code of the functions in the unwind tables, in order of address. A damaged table ends early.
+pub(crate) fn code_ranges(
+    eh_frame: &[u8],
+    address: u64,
+    text: Option<&Range<u64>>,
+) -> Vec<Range<u64>> {
     let mut section = EhFrame::new(eh_frame, LittleEndian);
     section.set_address_size(8);
     let bases =
@@ -190,6 +211,9 @@ fn code_ranges(eh_frame: &[u8], address: u64, text: Option<&Range<u64>>) -> Vec<
             continue;
         };
         ranges.push(fde.initial_address()..fde.initial_address().saturating_add(fde.len()));
+        if ranges.len() >= RANGES_MAX {
+            break;
+        }
     }
     ranges.sort_unstable_by_key(|range| range.start);
     ranges
@@ -213,6 +237,16 @@ mod tests {
         assert_eq!((binary.is_stripped, binary.named.len()), (false, 2));
         assert_eq!(binary.function(0x101f), "read_row");
         assert_eq!(binary.function(0x1020), "0x1020");
+    }
+
+    #[test]
+    fn a_name_without_an_end_is_not_that_of_unnamed_code_behind_it() {
+        let mut binary = read("read_row", 1);
+        binary.named[0].end = 0x2000;
+        assert_eq!(binary.function(0x1810), "read_row");
+        binary.unnamed = vec![0x1000..0x1010, 0x1800..0x1820];
+        assert_eq!(binary.function(0x1008), "read_row");
+        assert_eq!(binary.function(0x1810), "0x1800");
     }
 
     #[test]

@@ -26,6 +26,13 @@ pub(crate) fn server_cpu_per_op(slice: &Slice) -> Option<f64> {
     (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
 }
 
+/// The part of [`server_cpu_per_op`] of the threads that serve connections.
+pub(crate) fn serving_cpu_per_op(slice: &Slice) -> Option<f64> {
+    let cpu = slice.counter("connection_cpu_ns")?;
+    let ops = slice.counted_ops();
+    (cpu > 0 && ops > 0.0).then(|| cpu as f64 / ops)
+}
+
 /// Waits for a CPU per operation, of clients and the threads that serve them, nanoseconds.
 pub(crate) fn cpu_waits_per_op(slice: &Slice) -> Option<f64> {
     let server = slice.counter("connection_runq_ns")?;

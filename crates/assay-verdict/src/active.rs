@@ -32,7 +32,7 @@ pub fn active_seconds(
         }
         match SliceSample::from_slice(slice).fitness {
             Fitness::Good => true,
-            Fitness::Troubled => is_disturbed,
+            Fitness::Troubled => is_disturbed || slice.segment().is_some(),
             Fitness::Missed | Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,
         }
     };

@@ -6,7 +6,7 @@ use assay_model::CellId;
 
 use crate::bound::{EventPace, RatioBound};
 use crate::effect::BlockCentres;
-use crate::robust::{RoundValue, centres};
+use crate::robust::{Centres, RoundValue, centres};
 use crate::sample::{Fitness, SliceSample};
 use crate::uneven::{RoundTotals, Surplus, surplus};
 
@@ -31,7 +31,9 @@ pub(crate) struct CellSamples {
 struct RelativeFigures {
     rate: Option<BlockCentres>,
     surplus: Option<Surplus>,
+    /// Of all threads of the server, and of those that serve connections.
     cpu: Option<BlockCentres>,
+    serving_cpu: Option<BlockCentres>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -56,6 +58,7 @@ struct Figures {
     rate: f64,
     seconds: f64,
     cpu_per_op: f64,
+    serving_cpu_per_op: f64,
     cpu_waits_per_op: f64,
     /// Range within [`BlockSamples::twos`].
     twos: (u32, u32),
@@ -81,7 +84,7 @@ struct Round<'a> {
     block: &'a BlockSamples,
     number: u32,
     figures: &'a [Figures],
-    is_disturbed: bool,
+    judges_troubled: bool,
 }
 
 impl CellSamples {
@@ -141,6 +144,10 @@ impl CellSamples {
         self.relative[system].cpu.clone()
     }
 
+    pub(crate) fn relative_serving_cpu(&self, system: usize) -> Option<BlockCentres> {
+        self.relative[system].serving_cpu.clone()
+    }
+
     pub(crate) fn surplus(&self, system: usize) -> Option<Surplus> {
         self.relative[system].surplus
     }
@@ -181,12 +188,23 @@ impl CellSamples {
             return RelativeFigures::default();
         }
         let (rate, surplus) = self.rate_to(system, other);
-        RelativeFigures { rate, surplus, cpu: self.cpu_to(system, other) }
+        let cpu = self.cpu_to(system, other);
+        let serving_cpu = self.figure_to(system, other, |figures| figures.serving_cpu_per_op);
+        RelativeFigures { rate, surplus, cpu, serving_cpu }
     }
 
     pub(crate) fn cpu_to(&self, system: usize, other: usize) -> Option<BlockCentres> {
+        self.figure_to(system, other, |figures| figures.cpu_per_op)
+    }
+
+    fn figure_to(
+        &self,
+        system: usize,
+        other: usize,
+        figure: impl Fn(&Figures) -> f64,
+    ) -> Option<BlockCentres> {
         self.reduce(|round| {
-            Some((round.judged(system)?.cpu_per_op / round.judged(other)?.cpu_per_op).ln())
+            Some((figure(round.judged(system)?) / figure(round.judged(other)?)).ln())
         })
     }
 
@@ -210,7 +228,7 @@ impl CellSamples {
                 });
             }
         }
-        let Some(centres) = centres(&values) else { return (None, None) };
+        let Some(centres) = self.centres(&values) else { return (None, None) };
         (Some(BlockCentres::new(&centres, &self.nodes)), surplus(&centres, &totals))
     }
 
@@ -236,14 +254,25 @@ impl CellSamples {
             .filter_map(|round| Some(round.value(quantity(&round)?)))
             .filter(|it| it.value.is_finite())
             .collect();
-        centres(&values).map(|centres| BlockCentres::new(&centres, &self.nodes))
+        self.centres(&values).map(|centres| BlockCentres::new(&centres, &self.nodes))
+    }
+
+    fn centres(&self, values: &[RoundValue]) -> Option<Centres> {
+        let found = centres(values)?;
+        // Segments of a step follow each other. Rounds of other tests do not.
+        Some(if self.is_step() { found.in_sequence() } else { found })
+    }
+
+    fn is_step(&self) -> bool {
+        self.id.test.ibench().is_some()
     }
 
     fn rounds(&self) -> impl Iterator<Item = Round<'_>> {
         self.blocks.iter().flat_map(|(&number, block)| {
             let rounds = block.figures.chunk_by(|one, next| one.round == next.round);
-            let is_disturbed = self.is_disturbed;
-            rounds.map(move |figures| Round { block, number, figures, is_disturbed })
+            // No segment of a step can be repeated, so all of them are judged.
+            let judges_troubled = self.is_disturbed || self.is_step();
+            rounds.map(move |figures| Round { block, number, figures, judges_troubled })
         })
     }
 }
@@ -297,6 +326,7 @@ impl Figures {
             rate: sample.rate.unwrap_or(f64::NAN),
             seconds: sample.seconds,
             cpu_per_op: sample.cpu_per_op.unwrap_or(f64::NAN),
+            serving_cpu_per_op: sample.serving_cpu_per_op.unwrap_or(f64::NAN),
             cpu_waits_per_op: sample.cpu_waits_per_op.unwrap_or(f64::NAN),
         }
     }
@@ -306,7 +336,7 @@ impl Round<'_> {
     /// Figures of a system, if it has a judged sample.
     fn judged(&self, system: usize) -> Option<&Figures> {
         let index = self.figures.binary_search_by_key(&system, |it| it.system as usize).ok()?;
-        self.figures.get(index).filter(|figures| self.is_disturbed || figures.is_good)
+        self.figures.get(index).filter(|figures| self.judges_troubled || figures.is_good)
     }
 
     fn value(&self, value: f64) -> RoundValue {
@@ -340,6 +370,7 @@ mod tests {
             rate: 1.0,
             seconds: 1.0,
             cpu_per_op: 1.0,
+            serving_cpu_per_op: 1.0,
             cpu_waits_per_op: 0.0,
             twos: (0, 0),
         };

@@ -32,12 +32,14 @@ pub struct CountJudgement {
     pub by: CountSource,
     /// User-space instructions per operation of the serving thread.
     pub instructions: Estimate,
+    /// Instructions per operation of the other threads, less those that they execute when idle.
     pub background: Option<f64>,
     pub kernel: Option<f64>,
     /// Instructions per operation relative to the base's; `None` for the base.
     pub ratio: Option<Estimate>,
     pub verdict: Option<CountVerdict>,
-    /// The same with background threads; `None` if those were not counted on both sides.
+    /// The same with background threads, less the instructions that these execute when idle; `None` if they were not
+    /// counted on both sides.
     pub total: Option<CountTotal>,
     /// Pairs of batches excluded from `ratio` because of a one-off event in one of them.
     pub left_out: u32,
@@ -148,7 +150,7 @@ fn gate_ratio(
     margin: f64,
     level: f64,
 ) -> (Option<Estimate>, Option<GateVerdict>) {
-    let ratios = kept(ratios(&each_serving(one), &each_serving(base))).0;
+    let ratios = kept(ratios(&each_serving(&one.instances), &each_serving(&base.instances))).0;
     let limit = 1.0 + margin;
     let (usual, certain) = (estimate(&ratios, 0.05), estimate(&ratios, level));
     let verdict = match (usual, certain) {
@@ -187,16 +189,17 @@ fn is_same_build(record: &StudyRecord, systems: [usize; 2]) -> bool {
 }
 
 fn counted(count: &Count) -> SystemCounts<'_> {
-    let Count { ops, server, functions, .. } = count;
-    SystemCounts { ops: *ops, server, functions }
+    let Count { ops, server, functions, calls, matched, .. } = count;
+    SystemCounts { ops: *ops, server, functions, calls, matched: &matched.functions }
 }
 
 /// Judges a count against the base's, if it is another one. `None` without batches.
 pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountJudgement> {
-    let each = each_serving(count);
+    let each = each_serving(&count.instances);
     let (ratio, verdict, left_out) = match base {
         Some(base) => {
-            let (ratio, verdict, left_out) = compared(&each, &each_serving(base), threshold)?;
+            let base = each_serving(&base.instances);
+            let (ratio, verdict, left_out) = compared(&each, &base, threshold)?;
             (Some(ratio), Some(verdict), left_out)
         }
         None => (None, None, 0),
@@ -204,8 +207,8 @@ pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Opti
     Some(CountJudgement {
         by: count.by,
         instructions: own_estimate(per_op(count, serving)?, &each)?,
-        background: per_op(count, |batch| batch.background),
-        kernel: per_op(count, |batch| batch.kernel),
+        background: background(count),
+        kernel: per_op(count, |batch| Some(batch.kernel? as f64)),
         ratio,
         verdict,
         total: total(count, base, threshold),
@@ -215,16 +218,16 @@ pub(crate) fn judge(count: &Count, base: Option<&Count>, threshold: f64) -> Opti
 }
 
 fn total(count: &Count, base: Option<&Count>, threshold: f64) -> Option<CountTotal> {
-    let each = each(count, all_threads)?;
+    let each = each(&count.instances, all_threads)?;
     let compared = match base {
-        Some(base) => Some(compared(&each, &self::each(base, all_threads)?, threshold)?),
+        Some(base) => Some(compared(&each, &self::each(&base.instances, all_threads)?, threshold)?),
         None => None,
     };
     Some(CountTotal {
         instructions: own_estimate(per_op(count, all_threads)?, &each)?,
         ratio: compared.map(|(ratio, ..)| ratio),
         verdict: compared.map(|(_, verdict, _)| verdict),
-        base_background: base.and_then(|base| per_op(base, |batch| batch.background)),
+        base_background: base.and_then(background),
     })
 }
 
@@ -239,34 +242,49 @@ fn compared(
     Some((ratio, verdict(ratio, called, threshold), left_out))
 }
 
-type Threads = fn(&CountBatch) -> Option<u64>;
+type Threads = fn(&CountBatch) -> Option<f64>;
 
-fn serving(batch: &CountBatch) -> Option<u64> {
-    Some(batch.serving)
+fn serving(batch: &CountBatch) -> Option<f64> {
+    Some(batch.serving as f64)
 }
 
-fn all_threads(batch: &CountBatch) -> Option<u64> {
-    batch.serving.checked_add(batch.background?)
+/// The idle work was counted on each instance for a few seconds only. This error is common to all batches of an
+/// instance, and differs between instances, so it is part of the interval.
+fn all_threads(batch: &CountBatch) -> Option<f64> {
+    Some(batch.serving as f64 + batch.background_work()?)
+}
+
+fn background(count: &Count) -> Option<f64> {
+    Some(per_op(count, CountBatch::background_work)?.max(0.0))
 }
 
 /// Instructions per operation over all batches; `None` unless all have the figure.
 fn per_op(count: &Count, threads: Threads) -> Option<f64> {
     let batches = || count.instances.iter().flatten();
-    let sum = batches().map(|batch| Some(threads(batch)? as f64)).sum::<Option<f64>>()?;
+    let sum = batches().map(threads).sum::<Option<f64>>()?;
     let value = sum / batches().map(|batch| batch.ops).sum::<f64>();
     value.is_finite().then_some(value)
 }
 
 /// Instructions per operation, by instance and batch; `None` unless all batches have the figure.
-fn each(count: &Count, threads: Threads) -> Option<Vec<Vec<f64>>> {
+fn each(instances: &[Vec<CountBatch>], threads: Threads) -> Option<Vec<Vec<f64>>> {
     let of_instance = |batches: &Vec<CountBatch>| {
-        batches.iter().map(|batch| Some(threads(batch)? as f64 / batch.ops)).collect()
+        batches.iter().map(|batch| Some(threads(batch)? / batch.ops)).collect()
     };
-    count.instances.iter().map(of_instance).collect()
+    instances.iter().map(of_instance).collect()
 }
 
-fn each_serving(count: &Count) -> Vec<Vec<f64>> {
-    each(count, serving).unwrap_or_default()
+fn each_serving(instances: &[Vec<CountBatch>]) -> Vec<Vec<f64>> {
+    each(instances, serving).unwrap_or_default()
+}
+
+/// Whether the batches of two systems agree so well that further ones on the same instances would not narrow the
+/// interval of their ratio. The first two batches do if their ratios differ by about 0.01% or less.
+#[must_use]
+pub fn batches_agree(base: &[Vec<CountBatch>], other: &[Vec<CountBatch>]) -> bool {
+    let (ratios, _) = kept(ratios(&each_serving(other), &each_serving(base)));
+    interval_parts(&ratios, 0.05)
+        .is_some_and(|parts| parts.within.is_some_and(|within| within <= parts.floor))
 }
 
 fn ratios(each: &[Vec<f64>], base: &[Vec<f64>]) -> Vec<Vec<f64>> {
@@ -319,10 +337,25 @@ const FAR: f64 = 5.0;
 const EXCEPTION_MIN: f64 = 0.005;
 const EXCEPTIONS: f64 = 0.25;
 
-/// Mean of values and half-width of its interval of confidence 1 − `level`, from the values of each instance: the
-/// widest of three. Batches of an instance differ, with one degree of freedom per batch beyond the first of each
-/// instance. Means of instances differ, with few degrees of freedom. Equal code differs by the floor.
+/// A mean and three half-widths of its interval, of which the widest counts.
+struct IntervalParts {
+    mean: f64,
+    /// Batches of an instance differ. `None` without a second batch.
+    within: Option<f64>,
+    /// Means of instances differ. `None` without a second instance.
+    between: Option<f64>,
+    /// Equal code differs.
+    floor: f64,
+}
+
+/// Mean of values and half-width of its interval of confidence 1 − `level`, from the values of each instance.
 fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
+    let IntervalParts { mean, within, between, floor } = interval_parts(values, level)?;
+    Some((mean, within.unwrap_or(0.0).max(between.unwrap_or(0.0)).max(floor)))
+}
+
+/// Batches have one degree of freedom for each beyond the first of an instance, and instances one less than there are.
+fn interval_parts(values: &[Vec<f64>], level: f64) -> Option<IntervalParts> {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let of_instances: Vec<&Vec<f64>> = values.iter().filter(|it| !it.is_empty()).collect();
     let means: Vec<f64> = of_instances.iter().map(|it| mean(it)).collect();
@@ -330,9 +363,9 @@ fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
     if !value.is_finite() {
         return None;
     }
-    let half = |squares: f64, freedom: f64, count: f64| match freedom > 0.0 {
-        true => upper_quantile(level / 2.0, freedom) * (squares / freedom / count).sqrt(),
-        false => 0.0,
+    let half = |squares: f64, freedom: f64, count: f64| {
+        let error = (squares / freedom / count).sqrt();
+        (freedom > 0.0).then(|| upper_quantile(level / 2.0, freedom) * error)
     };
     let within = of_instances.iter().zip(&means);
     let squares =
@@ -343,7 +376,7 @@ fn mean(values: &[Vec<f64>], level: f64) -> Option<(f64, f64)> {
     let between = half(squares, instances - 1.0, instances);
     // A known floor has no degrees of freedom to lose.
     let floor = upper_quantile(level / 2.0, f64::INFINITY) * FLOOR * value;
-    Some((value, within.max(between).max(floor)))
+    Some(IntervalParts { mean: value, within, between, floor })
 }
 
 fn estimate(values: &[Vec<f64>], level: f64) -> Option<Estimate> {
@@ -378,7 +411,7 @@ fn verdict(ratio: Estimate, called: Estimate, threshold: f64) -> CountVerdict {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::CallTree;
+    use assay_model::{CallTree, MatchedNames};
     use rand::{RngExt as _, SeedableRng as _};
     use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -390,6 +423,7 @@ mod tests {
             ops: 100.0,
             serving: (100.0 * each * (1.0 + 0.1 * (number % 6) as f64) * (1.0 + noise)) as u64,
             background: Some(7000),
+            idle: None,
             kernel: None,
         };
         let batches: Vec<CountBatch> = noise.into_iter().enumerate().map(batch).collect();
@@ -403,6 +437,7 @@ mod tests {
             ops: 1200,
             server: String::new(),
             stripped: Vec::new(),
+            matched: MatchedNames::default(),
         }
     }
 
@@ -444,6 +479,67 @@ mod tests {
         assert_eq!((differ.verdict, differ.left_out), (Some(CountVerdict::Undecided), 0));
     }
 
+    #[test]
+    fn two_batches_are_enough_if_they_agree_to_a_hundredth_of_a_percent() {
+        let first = |count: Count, batches: usize| -> Vec<Vec<CountBatch>> {
+            count.instances.iter().map(|all| all[..batches].to_vec()).collect()
+        };
+        let agree = |noise: [f64; 6], batches: usize| {
+            let other = count(40_400.0, std::array::from_fn(|at| noise[at % 6]));
+            batches_agree(&first(count(40_000.0, EXACT), batches), &first(other, batches))
+        };
+        let near = [5e-5, -5e-5, 0.0, 0.0, 0.0, 0.0];
+        let far = [3e-4, -3e-4, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!([1, 2].map(|batches| agree(near, batches)), [false, true]);
+        assert_eq!([2, 3, 6].map(|batches| agree(far, batches)), [false, false, true]);
+        assert!(!batches_agree(&[], &[]));
+    }
+
+    /// Batches are added until they agree, as a count does.
+    fn agreeing(random: &mut impl FnMut() -> f64, [instance, batch]: [f64; 2]) -> [Count; 2] {
+        let effects = [(); 2].map(|()| instance * random());
+        let mut drawn: [Vec<Vec<CountBatch>>; 2] = [vec![Vec::new(); 2], vec![Vec::new(); 2]];
+        for number in 1..=6 {
+            for (at, effect) in effects.iter().enumerate() {
+                let one = CountBatch {
+                    events: 100,
+                    ops: 100.0,
+                    serving: 1_000_000_000,
+                    background: None,
+                    idle: None,
+                    kernel: None,
+                };
+                let serving = (1e9 * (1.0 + effect + batch * random())) as u64;
+                drawn[0][at].push(one);
+                drawn[1][at].push(CountBatch { serving, ..one });
+            }
+            if number > 1 && batches_agree(&drawn[0], &drawn[1]) {
+                break;
+            }
+        }
+        drawn.map(|instances| Count { instances, ..count(1.0, EXACT) })
+    }
+
+    #[test]
+    fn intervals_cover_the_truth_although_batches_end_when_they_agree() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
+        let mut random = move || (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
+        for noise in [[1e-3, 2e-4], [0.0, 1e-4], [0.0, 2e-4], [0.0, 5e-4], [1e-4, 1e-4]] {
+            let studies = 1000;
+            let (mut covered, mut called) = (0, 0);
+            for _ in 0..studies {
+                let [base, same] = agreeing(&mut random, noise);
+                let judged = judge(&same, Some(&base), 0.0).unwrap();
+                let ratio = judged.ratio.unwrap();
+                covered += u32::from(ratio.low <= 1.0 && ratio.high >= 1.0);
+                called += u32::from(judged.verdict != Some(CountVerdict::Undecided));
+            }
+            let part = |count: u32| f64::from(count) / f64::from(studies);
+            let (covered, called) = (part(covered), part(called));
+            assert!(covered > 0.93 && called < 0.01, "{noise:?}: {covered} {called}");
+        }
+    }
+
     fn drawn(random: &mut impl FnMut() -> f64, factor: f64, instances: usize) -> [Count; 2] {
         [1.0, factor].map(|factor| {
             let batches = (0..instances).flat_map(|_| {
@@ -454,6 +550,7 @@ mod tests {
                     ops: 100.0,
                     serving: (1e8 * factor * (1.0 + noise)) as u64,
                     background: None,
+                    idle: None,
                     kernel: None,
                 })
             });
@@ -507,6 +604,13 @@ mod tests {
         assert_eq!((total.base_background, judged.background), (Some(50_847.0), Some(3_939.0)));
         let base = judge(&before, None, COUNT_THRESHOLD).unwrap().total.unwrap();
         assert_eq!((base.ratio, base.verdict, base.base_background), (None, None, None));
+        // Work that the threads also do when idle does not belong to the operations.
+        let mut busy = after.clone();
+        for batch in busy.instances.iter_mut().flatten() {
+            batch.background = batch.background.map(|own| own + 1_000_000);
+            batch.idle = Some(1_000_000);
+        }
+        assert_eq!(judge(&busy, Some(&before), COUNT_THRESHOLD).unwrap(), judged);
         // Figures missing on one side are not compared.
         let mut unknown = before;
         unknown.instances[0][0].background = None;

@@ -4,14 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::FunctionCount;
 
-use crate::module_counts::{SystemCounts, counted_modules};
+use crate::module_counts::{SystemCounts, called_parts, counted_modules};
 use crate::profile::FunctionKey;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FunctionCounts {
-    /// `None` for all unnamed functions of the module.
+    /// `None` for unnamed functions of the module: those below `caller`, or all others.
     pub function: Option<String>,
     pub module: String,
+    /// The nearest named function that calls an unnamed one, directly or through other unnamed ones.
+    pub caller: Option<String>,
+    /// Whether the name is that of matching code of another build, on either side.
+    pub is_matched: bool,
     pub is_in: [bool; 2],
     pub own: [u64; 2],
     pub calls: [u64; 2],
@@ -52,7 +56,20 @@ pub struct Rest {
     pub by: i128,
 }
 
+impl FunctionCounts {
+    /// Whether its name is not only an address.
+    #[must_use]
+    pub fn has_name(&self) -> bool {
+        self.function.as_deref().is_some_and(|name| !name.starts_with("0x"))
+    }
+}
+
 impl CountChange {
+    /// Whether all of its functions have a name or a named caller.
+    fn is_named(&self) -> bool {
+        self.functions.iter().all(|function| function.has_name() || function.caller.is_some())
+    }
+
     #[must_use]
     pub fn own(&self) -> [u64; 2] {
         sum(self.functions.iter().map(|it| it.own))
@@ -76,6 +93,16 @@ impl Instructions {
     #[must_use]
     pub fn per_op(&self, by: i128) -> f64 {
         by as f64 / self.denominator().max(1) as f64
+    }
+
+    /// Share of the changes, whatever their signs, in functions with a name or with a named caller. `None` without
+    /// changes.
+    #[must_use]
+    pub fn named_share(&self) -> Option<f64> {
+        let size = |change: &CountChange| change.by.unsigned_abs() as f64;
+        let all: f64 = self.changes.iter().map(size).sum();
+        let named: f64 = self.changes.iter().filter(|change| change.is_named()).map(size).sum();
+        (all > 0.0).then(|| named / all)
     }
 
     #[must_use]
@@ -155,13 +182,6 @@ struct FoundCounts<'a> {
     callers: [BTreeSet<FunctionKey<'a>>; 2],
 }
 
-impl Default for FunctionCounts {
-    fn default() -> Self {
-        let (function, module) = (None, String::new());
-        Self { function, module, is_in: [false; 2], own: [0; 2], calls: [0; 2] }
-    }
-}
-
 impl FunctionCounts {
     fn alone_in(&self) -> Option<usize> {
         match self.is_in {
@@ -179,16 +199,28 @@ impl<'a> FunctionMatches<'a> {
         let mut found: BTreeMap<FunctionKey<'a>, FoundCounts<'a>> = BTreeMap::new();
         for (at, (side, modules)) in sides.iter().zip(&modules).enumerate() {
             let key = |function: &'a FunctionCount| modules.key(&function.frame);
-            for function in side.functions {
+            let parts = called_parts(*side, modules);
+            for ((function, parts), place) in side.functions.iter().zip(parts).zip(0..) {
                 let key_of_caller = |caller: &u32| side.functions.get(*caller as usize).map(key);
                 let callers = function.callers.iter().filter_map(key_of_caller);
                 let key = key(function);
-                let entry = found.entry(key).or_default();
-                entry.counts.function = key.function.map(str::to_owned);
-                entry.counts.module.clone_from(&function.frame.module);
-                entry.counts.add(at, function);
-                if let Some(known) = entry.callers.get_mut(at) {
-                    known.extend(callers.filter(|caller| *caller != key));
+                let is_matched = side.matched.binary_search(&place).is_ok();
+                let mut calls = function.calls;
+                for (caller, own) in parts {
+                    // An address is a function of its own.
+                    let apart = caller.filter(|_| key.function.is_none());
+                    let entry = found.entry(FunctionKey { caller: apart, ..key }).or_default();
+                    entry.counts.function = key.function.map(str::to_owned);
+                    entry.counts.module.clone_from(&function.frame.module);
+                    if entry.counts.caller.is_none() {
+                        entry.counts.caller = caller.map(str::to_owned);
+                    }
+                    entry.counts.is_matched |= is_matched;
+                    // The calls are with the largest part.
+                    entry.counts.add(at, own, std::mem::take(&mut calls));
+                    if let Some(known) = entry.callers.get_mut(at) {
+                        known.extend(callers.clone().filter(|caller| *caller != key));
+                    }
                 }
             }
         }
@@ -214,6 +246,7 @@ impl<'a> FunctionMatches<'a> {
                 new.counts.is_in[0] = is_in;
                 new.counts.own[0] = old.counts.own[0];
                 new.counts.calls[0] = old.counts.calls[0];
+                new.counts.is_matched |= old.counts.is_matched;
                 let [callers, _] = old.callers;
                 new.callers[0] = callers;
                 moved.insert(*before, *after);
@@ -354,19 +387,16 @@ impl FoundCounts<'_> {
 }
 
 impl FunctionCounts {
-    fn add(&mut self, side: usize, function: &FunctionCount) {
-        let (own, calls) = (self.own.get_mut(side), self.calls.get_mut(side));
-        if let (Some(own), Some(calls), Some(is_in)) = (own, calls, self.is_in.get_mut(side)) {
-            *own = own.saturating_add(function.own);
-            *calls = calls.saturating_add(function.calls);
-            *is_in = true;
-        }
+    fn add(&mut self, side: usize, own: u64, calls: u64) {
+        self.own[side] = self.own[side].saturating_add(own);
+        self.calls[side] = self.calls[side].saturating_add(calls);
+        self.is_in[side] = true;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use assay_model::StackFrame;
+    use assay_model::{CallNode, CallTree, StackFrame};
 
     use super::*;
 
@@ -384,11 +414,24 @@ mod tests {
     }
 
     fn compared(base: (u64, &[Row<'_>]), other: (u64, &[Row<'_>]), is_same: bool) -> Instructions {
-        let sides = [base, other].map(|(ops, rows)| (ops, counts(rows)));
-        let [base, other] = sides.each_ref().map(|(ops, functions)| SystemCounts {
+        let none = CallTree::default();
+        compared_with(base, other, is_same, [&none, &none])
+    }
+
+    fn compared_with(
+        base: (u64, &[Row<'_>]),
+        other: (u64, &[Row<'_>]),
+        is_same: bool,
+        trees: [&CallTree; 2],
+    ) -> Instructions {
+        let [base, other] = [base, other].map(|(ops, rows)| (ops, counts(rows)));
+        let sides = [(&base, trees[0]), (&other, trees[1])];
+        let [base, other] = sides.map(|((ops, functions), calls)| SystemCounts {
             ops: *ops,
             server: "server",
             functions,
+            calls,
+            matched: &[],
         });
         let found = compare_counts(base, other, is_same).unwrap();
         assert_eq!(found.changes.iter().map(|it| it.by).sum::<i128>(), found.by());
@@ -426,10 +469,12 @@ mod tests {
         assert_eq!(main.by, 23 * 3 - 10 * 7);
         let (shown, rest) = found.largest(1);
         assert_eq!((shown.len(), rest), (1, Some(Rest { functions: 1, own: [10, 23], by: -1 })));
+        let calls = &CallTree::default();
+        let nothing = SystemCounts { ops: 0, server: "", functions: &[], calls, matched: &[] };
         assert!(
             compare_counts(
-                SystemCounts { ops: 0, server: "", functions: &[] },
-                SystemCounts { ops: 1, server: "", functions: &[] },
+                SystemCounts { ops: 0, ..nothing },
+                SystemCounts { ops: 1, ..nothing },
                 false
             )
             .is_none()
@@ -465,6 +510,67 @@ mod tests {
         assert_eq!(message(&found), expected.map(|(name, by)| (Kind::One, vec![name], by)));
     }
 
+    fn tree(rows: &[(Option<u32>, &str, u64)]) -> CallTree {
+        let frame =
+            |name: &str| StackFrame { function: name.to_owned(), module: "server".to_owned() };
+        let node = |(at, (caller, _, own)): (u32, &(Option<u32>, &str, u64))| CallNode {
+            caller: *caller,
+            frame: at,
+            own: *own,
+        };
+        CallTree {
+            frames: rows.iter().map(|(_, name, _)| frame(name)).collect(),
+            nodes: (0..).zip(rows).map(node).collect(),
+        }
+    }
+
+    fn lines(found: &Instructions) -> Vec<(Option<&str>, Option<&str>, [u64; 2])> {
+        let functions = found.changes.iter().flat_map(|change| &change.functions);
+        functions.map(|one| (one.function.as_deref(), one.caller.as_deref(), one.own)).collect()
+    }
+
+    #[test]
+    fn unnamed_functions_are_kept_apart_by_the_nearest_named_caller() {
+        // Of 0x20, the tree lacks 10 instructions. It has no call of 0x30, and nothing calls 0x40.
+        let base: &[Row<'_>] = &[
+            ("read", "server", 10, 1, &[]),
+            ("write", "server", 10, 1, &[]),
+            ("0x10", "server", 5, 1, &["read"]),
+            ("0x20", "server", 100, 4, &["0x10", "write"]),
+            ("0x30", "server", 8, 1, &["0x20"]),
+            ("0x40", "server", 3, 1, &[]),
+        ];
+        let calls = tree(&[
+            (None, "read", 10),
+            (Some(0), "0x10", 5),
+            (Some(1), "0x20", 60),
+            (None, "write", 10),
+            (Some(3), "0x20", 30),
+        ]);
+        let other: &[Row<'_>] = &[
+            ("read", "server", 10, 1, &[]),
+            ("write", "server", 10, 1, &[]),
+            ("0x14", "server", 40, 1, &["read"]),
+        ];
+        let others = tree(&[(None, "read", 10), (Some(0), "0x14", 40), (None, "write", 10)]);
+        let found = compared_with((1, base), (1, other), false, [&calls, &others]);
+        let expected = [
+            (None, Some("write"), [30 + 8, 0]),
+            (None, Some("read"), [5 + 70, 40]),
+            (None, None, [3, 0]),
+            (Some("read"), None, [10, 10]),
+            (Some("write"), None, [10, 10]),
+        ];
+        assert_eq!(lines(&found), expected);
+        let share = found.named_share().unwrap();
+        assert!((share - 73.0 / 76.0).abs() < 1e-9, "{share}");
+        // In the same build, each function is apart.
+        let found = compared_with((1, base), (1, base), true, [&calls, &calls]);
+        let lines = lines(&found);
+        assert!(lines.contains(&(Some("0x20"), Some("read"), [100, 100])), "{lines:?}");
+        assert_eq!(found.named_share(), None);
+    }
+
     #[test]
     fn names_of_a_module_count_unless_only_one_of_both_sides_has_them() {
         let names = |base: &[Row<'_>], other: &[Row<'_>]| -> Vec<Option<String>> {
@@ -478,7 +584,10 @@ mod tests {
             &[("SSL_read", "libssl.so.3", 7, 1, &[]), ("0x10", "libssl.so.3", 5, 1, &[])];
         let few: &[Row<'_>] =
             &[("SSL_read", "libssl.so.3", 7, 1, &[]), ("0x10", "libssl.so.3", 9, 1, &[])];
-        assert_eq!(names(all, few), [None]);
+        // Only the base has the name `SSL_write`, so it may be that of an unnamed function.
+        let both: &[Row<'_>] =
+            &[("SSL_read", "libssl.so.3", 7, 1, &[]), ("SSL_write", "libssl.so.3", 5, 1, &[])];
+        assert_eq!(names(both, few), [None, name.clone()]);
         for (base, other) in [(all, most), (most, all), (few, few), (none, few)] {
             let names = names(base, other);
             assert!(names.contains(&name) && names.contains(&None), "{names:?}");

@@ -397,6 +397,11 @@ impl Effect {
         }
     }
 
+    /// Whether the variation within blocks was measured.
+    pub(crate) fn has_several_rounds(&self) -> bool {
+        self.rounds > self.blocks as usize
+    }
+
     pub(crate) fn is_between_blocks(&self) -> bool {
         self.within < 0.5 * self.se * self.se
     }

@@ -1,7 +1,8 @@
 //! The gate: is every system fast enough in every cell?
 //!
 //! A cell passes a margin m if the lower bound of its relative rate exceeds 1 − m. It exceeds its limit if the rate is
-//! below 1 − m by Holm's procedure over all cells and systems. Otherwise it is undecided.
+//! below 1 − m by Holm's procedure over all cells and systems. Otherwise it is undecided. A gate on CPU per operation
+//! asks the same of its inverse, with 1 / (1 + m).
 
 use assay_model::{CellId, Estimate};
 
@@ -39,10 +40,10 @@ impl GateVerdict {
 pub struct GateCell {
     pub cell: CellId,
     pub system: usize,
-    /// Largest regression that passes, a share of the base's rate or instructions.
+    /// Largest regression that passes, a share of the base's rate, CPU per operation or instructions.
     pub margin: f64,
-    /// Relative rate, with bounds at the level of the look; in a study that only counts, ratio of instructions per
-    /// operation with its 95% interval. `None` if its uncertainty is unknown.
+    /// Relative rate, or the ratio of CPU per operation, with bounds at the level of the look; in a study that only
+    /// counts, ratio of instructions per operation with its 95% interval. `None` if its uncertainty is unknown.
     pub ratio: Option<Estimate>,
     pub verdict: GateVerdict,
     pub doubt: Option<VerdictDoubt>,
@@ -88,7 +89,10 @@ pub(crate) struct GateCase {
     pub(crate) cell: CellId,
     pub(crate) system: usize,
     pub(crate) margin: f64,
+    /// Whether the effect is one on CPU per operation, of which more is worse.
+    pub(crate) is_cost: bool,
     pub(crate) effect: Option<Effect>,
+    /// Whether rates of both systems were measured.
     pub(crate) is_measured: bool,
     pub(crate) has_failed: bool,
     pub(crate) bound: Option<RatioBound>,
@@ -143,7 +147,7 @@ impl GateLook {
 pub(crate) fn judge(cases: &[GateCase], rules: &Rules) -> GateJudgement {
     let look = |case: &GateCase| {
         let effect = case.effect.filter(|it| !case.has_failed && it.blocks >= rules.blocks_min());
-        let (effect, limit) = (effect?, (-case.margin).ln_1p());
+        let (effect, limit) = case.against_limit(effect?);
         let (level, share) = rules.look(&effect);
         Some(GateLook { effect, limit, level, share })
     };
@@ -173,7 +177,8 @@ pub(crate) fn judge(cases: &[GateCase], rules: &Rules) -> GateJudgement {
             (None, None) => case.doubt(rules),
         });
         let ratio = case.effect.map(|effect| effect.interval(rules.look(&effect).0));
-        let ratio = ratio.or_else(|| case.bound?.estimate());
+        // The bound of a side that did not answer is one of rates.
+        let ratio = ratio.or_else(|| case.bound.filter(|_| !case.is_cost)?.estimate());
         let GateCase { cell, system, margin, .. } = *case;
         GateCell { cell, system, margin, ratio, verdict, doubt }
     });
@@ -181,6 +186,16 @@ pub(crate) fn judge(cases: &[GateCase], rules: &Rules) -> GateJudgement {
 }
 
 impl GateCase {
+    /// The effect as one of which more is better, and the log of the smallest one that passes.
+    fn against_limit(&self, mut effect: Effect) -> (Effect, f64) {
+        if self.is_cost {
+            effect.log = -effect.log;
+            (effect, -self.margin.ln_1p())
+        } else {
+            (effect, (-self.margin).ln_1p())
+        }
+    }
+
     fn doubt(&self, rules: &Rules) -> VerdictDoubt {
         match self.effect {
             Some(effect) => {
@@ -189,6 +204,7 @@ impl GateCase {
             None if matches!(self.bound, Some(RatioBound::AtMost(_) | RatioBound::AtLeast(_))) => {
                 VerdictDoubt::AlsoSlow
             }
+            None if self.is_measured && self.is_cost => VerdictDoubt::NoCpu,
             None if self.is_measured => VerdictDoubt::SinglePair,
             None => VerdictDoubt::Unmeasured,
         }

@@ -16,6 +16,7 @@ fn case(effect: Option<Effect>) -> GateCase {
         cell,
         system: 1,
         margin: 0.03,
+        is_cost: false,
         effect,
         is_measured: true,
         has_failed: false,
@@ -45,6 +46,17 @@ fn one_busy_block_neither_fails_nor_passes_a_gate() {
         let judged = judge(&cases, &Rules::of_blocks(1));
         assert_eq!(judged.cells[0].doubt, Some(VerdictDoubt::OneBusyBlock));
     }
+}
+
+#[test]
+fn more_cpu_is_worse() {
+    let of_cpu = |ratio| GateCase { is_cost: true, ..after(1, ratio, 0.005) };
+    let cases = [of_cpu(0.9), of_cpu(1.0), of_cpu(1.03), of_cpu(1.1)];
+    let expected =
+        [GateVerdict::Passed, GateVerdict::Passed, GateVerdict::Undecided, GateVerdict::Exceeded];
+    assert_eq!(verdicts(&cases, 1), expected);
+    let ratio = judge(&cases, &Rules::of_blocks(1)).cells[3].ratio.unwrap();
+    assert!((ratio.value - 1.1).abs() < 1e-9 && ratio.low > 1.0, "{ratio:?}");
 }
 
 #[test]
@@ -104,6 +116,7 @@ fn an_undecided_cell_says_how_much_longer_it_needs() {
         Some(VerdictDoubt::Unmeasured)
     );
     assert_eq!(doubt(case(None)), Some(VerdictDoubt::SinglePair));
+    assert_eq!(doubt(GateCase { is_cost: true, ..case(None) }), Some(VerdictDoubt::NoCpu));
     assert_eq!(doubt(after(6, 1.0, 0.001)), None);
 }
 

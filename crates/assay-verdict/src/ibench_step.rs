@@ -1,10 +1,15 @@
 //! A step of the Insert Benchmark over all its slices.
 
-use assay_model::{LowestQueries, Slice, Statements};
+use std::collections::BTreeMap;
+
+use assay_model::{CellId, LowestQueries, Slice, Statements, StudyRecord, Trouble};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepSummary {
+    /// Of a whole step.
     pub seconds: f64,
+    /// Operations per second over all segments; `None` for a whole step, whose rate is that of its cell.
+    pub total_rate: Option<f64>,
     /// Rows inserted per second; with a background rate, per whole second ([`Slice::rate_s`]).
     pub ips: f64,
     pub dps: f64,
@@ -30,17 +35,20 @@ pub(crate) fn summary(slices: &[&Slice]) -> Option<StepSummary> {
         slices.iter().filter_map(|slice| Some((*slice, slice.step.as_ref()?))).collect();
     let seconds: f64 = all.iter().map(|(slice, _)| slice.work.elapsed_ns as f64 / 1e9).sum();
     let (first, _) = all.first()?;
-    let count = all.len() as f64;
+    let repeats = || slices.chunk_by(|one, next| one.block == next.block);
+    let count = repeats().count() as f64;
+    let ops: f64 = all.iter().map(|(slice, _)| slice.ops()).sum();
     let mut summary = StepSummary {
         seconds: seconds / count,
+        total_rate: first.segment().filter(|_| seconds > 0.0).map(|_| ops / seconds),
         ips: 0.0,
         dps: 0.0,
         qps: 0.0,
-        target_ips: first.background_rate().map(|(_, target)| target),
-        sla_met: first.background_rate().map(|_| !slices.iter().any(|slice| slice.misses_sla())),
+        target_ips: Slice::background_rate(slices).map(|(_, target)| target),
+        sla_met: Slice::background_rate(slices).map(|_| !repeats().any(Slice::misses_sla)),
         indexes_s: None,
         within: match all.as_slice() {
-            [(_, only)] => only.relative_error.map(|error| T_9 * error),
+            [(_, only)] if only.segment.is_none() => only.relative_error.map(|error| T_9 * error),
             _ => None,
         },
         insert: Statements::default(),
@@ -67,12 +75,32 @@ pub(crate) fn summary(slices: &[&Slice]) -> Option<StepSummary> {
     Some(summary)
 }
 
-pub(crate) fn missed(slice: &Slice) -> String {
-    let Some((rate, target)) = slice.background_rate() else { return String::new() };
-    let broke = slice.step.as_ref().and_then(|step| step.broke);
-    let since = broke.map_or_else(String::new, |broke| {
+/// The steps that lost their background rate: cell, system and block, each with its segments.
+pub(crate) fn missed_steps(record: &StudyRecord) -> BTreeMap<(CellId, usize, u32), Vec<&Slice>> {
+    let mut steps: BTreeMap<(CellId, usize, u32), Vec<&Slice>> = BTreeMap::new();
+    for slice in record.slices_that_count() {
+        // The time of a segment in which the clock jumped is wrong.
+        let is_mistimed = slice.segment().is_some() && slice.trouble.contains(&Trouble::ClockJump);
+        if slice.step.is_some() && !is_mistimed {
+            steps.entry((slice.cell, slice.system, slice.block)).or_default().push(slice);
+        }
+    }
+    steps.retain(|_, segments| Slice::misses_sla(segments));
+    steps
+}
+
+pub(crate) fn missed(segments: &[&Slice]) -> String {
+    let Some((rate, target)) = Slice::background_rate(segments) else { return String::new() };
+    let mut seconds_before = 0;
+    let mut broken = segments.iter().filter_map(|slice| {
+        let broke = slice.step.as_ref().and_then(|step| step.broke);
+        let broke = broke.map(|broke| (seconds_before + u64::from(broke.second), broke));
+        seconds_before += slice.rate_s() as u64;
+        broke
+    });
+    let since = broken.next().map_or_else(String::new, |(second, broke)| {
         let seconds = |us: u64| us as f64 / 1e6;
-        let since = format!(" from second {} on", broke.second);
+        let since = format!(" from second {second} on");
         if broke.insert_us == 0 && broke.delete_us == 0 {
             return since;
         }

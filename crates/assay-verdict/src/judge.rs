@@ -9,6 +9,7 @@ use assay_model::{
 use crate::account::{latency, operations, published, published_latency, shares_cpu};
 use crate::bound::RatioBound;
 use crate::effect::BlockCentres;
+use crate::judged_figure::cost_verdict;
 use crate::reads::reads_go_on;
 use crate::rules::Decision;
 use crate::sample::{Fitness, SliceSample};
@@ -17,8 +18,9 @@ use crate::slice_totals::SliceTotals;
 use crate::threads::share_turns;
 use crate::uneven::Surplus;
 use crate::{
-    CellJudgement, Judgement, Silence, SystemSummary, TroubleCounts, VerdictDoubt, change, count,
-    counters, crossover, group, ibench_step, nodes, profile, ranking, robust, steps, why,
+    CellJudgement, CpuJudgement, CpuSummary, Judgement, Silence, SystemSummary, TroubleCounts,
+    VerdictDoubt, change, count, counters, crossover, group, ibench_step, nodes, profile, ranking,
+    robust, steps, why,
 };
 
 impl QuantityEstimates {
@@ -79,6 +81,8 @@ fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
         surplus,
         cpu,
         cpu_decisions,
+        serving_cpu,
+        serving_cpu_decisions,
         ..
     } = samples.decide();
     let paced = paced(record);
@@ -119,6 +123,8 @@ fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
         described.cpu_ratio = cpu.shown(index).or_else(|| published_cpu(&described, of_base?));
         described.cpu_verdict =
             cpu.effects[index].map(|_| cost_verdict(cpu_decisions[index].verdict));
+        described.cpu =
+            CpuJudgement::new(serving_cpu.effects[index].as_ref(), &serving_cpu_decisions[index]);
         described.detectable = decision.detectable;
         described.doubt = doubt(&decision, &described, paced.contains(&cell.id));
         described.verdict = decision.verdict;
@@ -227,7 +233,8 @@ fn judged_slices<'a>(
     for slice in record.slices_that_count() {
         let is_judged = match SliceSample::from_slice(slice).fitness {
             Fitness::Good | Fitness::Missed => true,
-            Fitness::Troubled => samples.is_disturbed(slice.cell),
+            // No segment of a step can be repeated, so all of them count.
+            Fitness::Troubled => samples.is_disturbed(slice.cell) || slice.segment().is_some(),
             Fitness::Mistimed | Fitness::Failed | Fitness::Unanswered => false,
         };
         if is_judged {
@@ -251,15 +258,6 @@ fn published_cpu(cell: &CellJudgement, of_base: &[&Slice]) -> Option<Estimate> {
     (ratio.is_finite() && ratio > 0.0).then(|| Estimate::without_interval(ratio))
 }
 
-/// Verdict on a ratio for which less is better.
-fn cost_verdict(verdict: Verdict) -> Verdict {
-    match verdict {
-        Verdict::Faster => Verdict::Slower,
-        Verdict::Slower => Verdict::Faster,
-        other => other,
-    }
-}
-
 #[derive(Default)]
 struct CellTroubles {
     troubled: u32,
@@ -273,9 +271,6 @@ impl CellTroubles {
     fn add(&mut self, slice: &Slice) {
         self.errors += slice.work.error_count();
         match &slice.outcome {
-            _ if slice.misses_sla() => {
-                self.failure.get_or_insert_with(|| ibench_step::missed(slice));
-            }
             SliceOutcome::Good => {}
             SliceOutcome::Troubled => {
                 let has = |trouble| u32::from(slice.trouble.contains(&trouble));
@@ -299,6 +294,10 @@ fn counts(record: &StudyRecord) -> BTreeMap<(CellId, usize), CellTroubles> {
     let mut counts: BTreeMap<(CellId, usize), CellTroubles> = BTreeMap::new();
     for slice in record.slices_that_count() {
         counts.entry((slice.cell, slice.system)).or_default().add(slice);
+    }
+    for ((cell, system, _), segments) in ibench_step::missed_steps(record) {
+        let of_cell = counts.entry((cell, system)).or_default();
+        of_cell.failure.get_or_insert_with(|| ibench_step::missed(&segments));
     }
     counts
 }
@@ -328,6 +327,7 @@ fn described(
         total: None,
         cpu_ratio: None,
         cpu_verdict: None,
+        cpu: None,
         is_disturbed: false,
         slices: judged.len() as u32,
         troubled: counts.troubled,
@@ -397,6 +397,7 @@ fn summary(cells: &[CellJudgement], system: usize, median: Option<Estimate>) -> 
         failed: count(Verdict::Failed),
         median,
         bounded: mine.iter().filter(|cell| cell.has_bound()).count() as u32,
+        cpu: CpuSummary::new(mine.iter().copied()),
         detectable: robust::median(&detectable),
     }
 }

@@ -25,6 +25,7 @@ mod group;
 mod ibench_step;
 mod instruction_sets;
 mod judge;
+mod judged_figure;
 mod looks;
 mod moderate;
 mod module_counts;
@@ -67,7 +68,8 @@ pub use cell::QUIET_SHARE;
 pub use change::{QuantityChange, TimeChange, TimeTerm};
 pub use comparable::{ComparableLine, ComparablePoint, ComparableTerms, comparable};
 pub use count::{
-    COUNT_LOOKS, CountJudgement, CountTotal, count_threshold, counted_pair, is_count_open,
+    COUNT_LOOKS, CountJudgement, CountTotal, batches_agree, count_threshold, counted_pair,
+    is_count_open,
 };
 pub use count_change::{CountChange, FunctionCounts, Instructions, Kind, Rest, compare_counts};
 pub use count_why::moved;
@@ -79,6 +81,7 @@ pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use ibench_step::StepSummary;
 pub use instruction_sets::{InstructionSets, instruction_sets};
 pub use judge::{JudgedRates, judge};
+pub use judged_figure::{CpuJudgement, CpuSummary, JudgedFigure};
 pub use looks::{ALPHA, KEPT_BACK, last_level};
 pub use moderate::{Prior, fit_prior};
 pub use module_counts::SystemCounts;
@@ -151,6 +154,9 @@ pub struct CellJudgement {
     pub cpu_ratio: Option<Estimate>,
     /// Verdict on `cpu_ratio`: `slower` means more CPU per operation.
     pub cpu_verdict: Option<Verdict>,
+    /// CPU per operation of the threads that serve connections; `None` for the base, if it was not measured, and if the
+    /// test failed.
+    pub cpu: Option<CpuJudgement>,
     pub slices: u32,
     /// Slices in machine trouble, used by the verdict only if the cell is disturbed.
     pub troubled: u32,
@@ -236,6 +242,8 @@ pub struct Silence {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum VerdictDoubt {
     Unmeasured,
+    /// Rates were measured, but not the CPU time by which it is judged.
+    NoCpu,
     SinglePair,
     /// One side did not answer within the limit, and the other takes about as long.
     AlsoSlow,
@@ -301,6 +309,8 @@ pub struct SystemSummary {
     pub median: Option<Estimate>,
     /// Cells with only a bound, excluded from the median.
     pub bounded: u32,
+    /// `None` if CPU per operation was not measured in any test.
+    pub cpu: Option<CpuSummary>,
     pub detectable: Option<f64>,
 }
 

@@ -167,13 +167,18 @@ pub struct FunctionKey<'a> {
     pub function: Option<&'a str>,
     /// Empty for the server itself, whose program name may differ between versions.
     pub(crate) module: &'a str,
+    /// The named function that called unnamed ones, if they are kept apart by it.
+    pub(crate) caller: Option<&'a str>,
 }
 
 #[derive(Debug)]
 pub struct Modules<'a> {
     server: &'a str,
-    /// Modules whose functions are all named in only one of the profiles. Their functions are merged.
+    /// Modules whose functions are all named in only one of the profiles. Their functions are merged, except those of
+    /// `common`.
     unequal: BTreeSet<&'a str>,
+    /// Modules and functions that both sides name.
+    common: BTreeSet<(&'a str, &'a str)>,
     /// Whether both sides run the same build, so that start addresses identify functions.
     is_same_build: bool,
 }
@@ -195,7 +200,16 @@ impl<'a> Modules<'a> {
         };
         let [of_base, of_other] = sides.each_ref().map(stripped);
         let unequal: BTreeSet<&str> = of_base.symmetric_difference(&of_other).copied().collect();
-        sides.map(|(server, _)| Self { server, unequal: unequal.clone(), is_same_build: false })
+        sides.map(|(server, _)| Self {
+            server,
+            unequal: unequal.clone(),
+            common: BTreeSet::new(),
+            is_same_build: false,
+        })
+    }
+
+    pub(crate) fn with_common(self, common: BTreeSet<(&'a str, &'a str)>) -> Self {
+        Self { common, ..self }
     }
 
     pub(crate) fn of_same_build(self, is_same_build: bool) -> Self {
@@ -206,8 +220,11 @@ impl<'a> Modules<'a> {
     #[must_use]
     pub fn key(&self, frame: &'a StackFrame) -> FunctionKey<'a> {
         let module = plain(&frame.module, self.server);
-        let is_told = self.is_same_build || frame.is_named() && !self.unequal.contains(module);
-        FunctionKey { function: is_told.then_some(frame.function.as_str()), module }
+        let is_common = || self.common.contains(&(module, frame.function.as_str()));
+        let is_known = frame.is_named() && (!self.unequal.contains(module) || is_common());
+        let is_told = self.is_same_build || is_known;
+        let function = is_told.then_some(frame.function.as_str());
+        FunctionKey { function, module, caller: None }
     }
 }
 

@@ -11,6 +11,10 @@ const PASSES: u32 = 3;
 
 const STEPS_MAX: u32 = 60;
 
+/// Fewest rounds of a block that show the correlation of neighbours, and the largest correlation in use.
+const SEQUENCE_MIN: usize = 8;
+const CORRELATION_MAX: f64 = 0.75;
+
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct RoundValue {
     pub(crate) block: u32,
@@ -36,6 +40,50 @@ pub(crate) struct Centres {
     pub(crate) rounds: usize,
     /// Contribution of each round to the deviation of its block's centre, in the order of the values.
     pub(crate) influences: Vec<f64>,
+    /// Factor by which the correlation of successive rounds raises variances; 1 for independent rounds.
+    pub(crate) inflation: f64,
+}
+
+impl Centres {
+    /// For rounds of one value each that follow each other in time. They are taken for an autoregressive process, whose
+    /// mean varies (1 + r) / (1 − r) times as much as that of independent values, where r is the correlation of
+    /// neighbours. A linear trend within a block is no correlation: a repeat would show the same one.
+    pub(crate) fn in_sequence(mut self) -> Self {
+        let blocks = self.blocks.len();
+        if self.rounds < SEQUENCE_MIN * blocks {
+            return self;
+        }
+        let (mut products, mut squares) = (0.0, 0.0);
+        let mut influences = self.influences.as_slice();
+        for block in &self.blocks {
+            let length = influences.len().min(block.count as usize);
+            let (of_block, others) = influences.split_at(length);
+            influences = others;
+            let rest = residuals(of_block);
+            products += rest.windows(2).map(|two| two[0] * two[1]).sum::<f64>();
+            squares += rest.iter().map(|value| value * value).sum::<f64>();
+        }
+        if squares > 0.0 {
+            let (rounds, blocks) = (self.rounds as f64, blocks as f64);
+            // The correlation in a short series is too low by about (2 + 4r) / n.
+            let correlation =
+                (rounds * products / squares + 2.0 * blocks) / (rounds - 4.0 * blocks);
+            let correlation = correlation.clamp(0.0, CORRELATION_MAX);
+            self.inflation = (1.0 + correlation) / (1.0 - correlation);
+            self.spread = self.spread.map(|spread| spread * self.inflation);
+            self.plain = self.plain.map(|plain| plain * self.inflation);
+        }
+        self
+    }
+}
+
+/// Deviations of values, whose mean is 0, from their regression line.
+fn residuals(values: &[f64]) -> Vec<f64> {
+    let middle = (values.len() as f64 - 1.0) / 2.0;
+    let timed = || values.iter().enumerate().map(|(at, value)| (at as f64 - middle, *value));
+    let times: f64 = timed().map(|(time, _)| time * time).sum();
+    let slope = timed().map(|(time, value)| time * value).sum::<f64>() / times.max(1.0);
+    timed().map(|(time, value)| value - slope * time).collect()
 }
 
 /// Largest usual deviation from the centre of a block, in either direction.
@@ -95,6 +143,7 @@ pub(crate) fn centres(values: &[RoundValue]) -> Option<Centres> {
         blocks: blocks().zip(found).filter_map(centre).collect(),
         rounds,
         influences,
+        inflation: 1.0,
     })
 }
 
@@ -224,6 +273,39 @@ mod tests {
         assert!((variance.unwrap() - 7.0 / 3.0).abs() < 1e-12, "{variance:?}");
         let one_round = RoundValue { block: 0, round: 5, value: 1.0 };
         assert_eq!(centre(&[one_round; 4]), (1.0, None));
+    }
+
+    /// A trend raises the variance, but is no correlation.
+    #[test]
+    fn rounds_in_sequence_vary_as_they_claim() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(8);
+        let mut normal = || Normal::standard().inverse_cdf(random.random_range(1e-12..1.0));
+        let (studies, rounds) = (2000, 24);
+        let mut claimed_of_true = |correlation: f64, trend: f64| {
+            let (mut true_squares, mut independent, mut sequence) = (0.0, 0.0, 0.0);
+            for _ in 0..studies {
+                let mut state = normal();
+                let value = |at: u32| {
+                    let more = (1.0 - correlation * correlation).sqrt() * normal();
+                    let value = state + trend * (f64::from(at) / 23.0 - 0.5);
+                    state = correlation * state + more;
+                    value
+                };
+                let values: Vec<f64> = (0..rounds).map(value).collect();
+                let found = centres(&each_of_a_round(&values)).unwrap();
+                true_squares += found.blocks[0].value.powi(2);
+                independent += found.plain.unwrap() / f64::from(rounds);
+                sequence += found.in_sequence().plain.unwrap() / f64::from(rounds);
+            }
+            [independent / true_squares, sequence / true_squares]
+        };
+        let [independent, sequence] = claimed_of_true(0.0, 0.0);
+        assert!((0.85..1.1).contains(&independent), "{independent}");
+        assert!((1.0..1.5).contains(&sequence), "{sequence}");
+        let [independent, sequence] = claimed_of_true(0.5, 0.0);
+        assert!(independent < 0.5 && (0.9..1.5).contains(&sequence), "{independent} {sequence}");
+        let [independent, sequence] = claimed_of_true(0.0, 4.0);
+        assert!(sequence < 1.5 * independent, "{independent} {sequence}");
     }
 
     #[test]

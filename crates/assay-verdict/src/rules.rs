@@ -10,8 +10,9 @@ use crate::looks::{ALPHA, Looks};
 use crate::student::is_of_use;
 use crate::uneven::Surplus;
 
-/// Repeats required for a verdict on a step of the Insert Benchmark, unless fewer are planned: only repeats show their
-/// own variation. Other studies need no such number, because the design has a prior for blocks.
+/// Repeats required for a verdict on a whole step of the Insert Benchmark, unless fewer are planned: only repeats show
+/// their own variation. Steps in segments and other studies need no such number, because the design has a prior for
+/// blocks.
 pub const REPEATS_MIN: u32 = 4;
 
 /// Preset smoke calls no smaller change, whatever the threshold.
@@ -121,6 +122,8 @@ impl Decision {
 pub(crate) struct Rules {
     looks: Looks,
     blocks_min: u32,
+    /// Whether a step that was measured in segments needs one block only.
+    has_segments: bool,
     threshold: f64,
     smoke: bool,
 }
@@ -132,6 +135,7 @@ impl Rules {
         Self {
             looks: Looks::new(planned),
             blocks_min: if takes_turns { 1 } else { REPEATS_MIN.min(planned) },
+            has_segments: study.segments > 0,
             threshold: threshold(study),
             smoke: study.preset == Preset::Smoke,
         }
@@ -145,7 +149,7 @@ impl Rules {
     pub(crate) fn of_blocks(planned: u32) -> Self {
         let mut looks = Looks::new(planned);
         looks.see(planned.saturating_sub(1));
-        Self { looks, blocks_min: 1, threshold: 0.02, smoke: false }
+        Self { looks, blocks_min: 1, has_segments: false, threshold: 0.02, smoke: false }
     }
 
     pub(crate) fn level(&self, effect: &Effect) -> f64 {
@@ -165,12 +169,16 @@ impl Rules {
         self.blocks_min
     }
 
+    /// Whether it has enough blocks for a verdict.
+    fn is_ready(&self, effect: &Effect) -> bool {
+        effect.blocks >= self.blocks_min || self.has_segments && effect.has_several_rounds()
+    }
+
     /// p-value as a share of this look's error; 1 if that is too small to compute with, and 1 for effects that are
     /// never called, within the threshold or of too few blocks: the false discovery rate is that of calls.
     fn spent_p_value(&self, effect: &Effect) -> f64 {
         let level = self.level(effect);
-        let is_callable =
-            effect.blocks >= self.blocks_min && is_of_use(level) && self.is_beyond(effect.log);
+        let is_callable = self.is_ready(effect) && is_of_use(level) && self.is_beyond(effect.log);
         if is_callable { (effect.p_value() * ALPHA / level).min(1.0) } else { 1.0 }
     }
 
@@ -178,11 +186,12 @@ impl Rules {
         (log.exp() - 1.0).abs() > self.threshold
     }
 
-    /// Verdicts on ratios for which more is better. The false discovery rate is controlled over all ratios of all lists
-    /// together.
+    /// Verdicts on ratios for which more is better. The rate of false discoveries over all ratios of all lists together
+    /// is at most `rate`, a part of [`ALPHA`].
     pub(crate) fn decisions<const N: usize>(
         &self,
         family: [&[Option<Effect>]; N],
+        rate: f64,
     ) -> [Vec<Decision>; N] {
         // A p-value is compared with the error of this look.
         let p_values: Vec<f64> = family
@@ -190,8 +199,10 @@ impl Rules {
             .flat_map(|list| list.iter().flatten())
             .map(|effect| self.spent_p_value(effect))
             .collect();
-        let changed = benjamini_hochberg(&p_values, ALPHA);
-        let mut tested = changed.into_iter().zip(shares(&p_values, ALPHA));
+        let changed = benjamini_hochberg(&p_values, rate);
+        let part = rate / ALPHA;
+        let shares = shares(&p_values, rate).into_iter().map(|share| share * part);
+        let mut tested = changed.into_iter().zip(shares);
         family.map(|list| {
             let decision = |effect: &Option<Effect>| match effect {
                 Some(effect) => tested.next().map_or(Decision::NONE, |(changed, share)| {
@@ -205,7 +216,7 @@ impl Rules {
 
     fn decision(&self, effect: &Effect, changed: bool, share: f64) -> Decision {
         let strict = self.level(effect) * share;
-        let is_ready = effect.blocks >= self.blocks_min;
+        let is_ready = self.is_ready(effect);
         let detectable = effect.detectable(strict, POWER, self.threshold);
         let wide = effect.interval(self.level(effect));
         Decision {
@@ -238,7 +249,7 @@ impl Rules {
                 Verdict::Slower => total < 0.0 && self.is_beyond(total),
                 _ => false,
             };
-            let is_ready = effect.blocks >= self.blocks_min && !self.smoke;
+            let is_ready = self.is_ready(effect) && !self.smoke;
             if agrees || !is_ready || !self.is_beyond(surplus.log) {
                 continue;
             }
@@ -255,7 +266,7 @@ impl Rules {
     fn decide(&self, effect: &Effect, changed: bool) -> Verdict {
         let wide = effect.interval(self.level(effect));
         let (least, most) = (1.0 - self.threshold, 1.0 + self.threshold);
-        if effect.blocks < self.blocks_min {
+        if !self.is_ready(effect) {
             Verdict::Undecided
         } else if changed && effect.log > 0.0 {
             Verdict::Faster
@@ -271,7 +282,7 @@ impl Rules {
     /// Verdict on an effect from one of several simultaneous intervals, of level 1 − `level`.
     pub(crate) fn simultaneous(&self, effect: &Effect, level: f64) -> Verdict {
         let interval = effect.interval(level);
-        let is_ready = effect.blocks >= self.blocks_min;
+        let is_ready = self.is_ready(effect);
         let excludes_one = interval.low > 1.0 || interval.high < 1.0;
         if is_ready && excludes_one && self.is_beyond(effect.log) {
             if effect.log > 0.0 { Verdict::Faster } else { Verdict::Slower }
@@ -317,7 +328,7 @@ impl Rules {
         if self.smoke {
             return VerdictDoubt::Smoke;
         }
-        if effect.blocks < self.blocks_min {
+        if !self.is_ready(effect) {
             return VerdictDoubt::FewBlocks { blocks: effect.blocks, needed: self.blocks_min };
         }
         let high = self.threshold.ln_1p();
@@ -349,12 +360,22 @@ mod tests {
             let decided = |last| {
                 let mut effect = effect(log, 0.0, 3.0);
                 effect.last = last;
-                rules.decisions([&[Some(effect)]])[0][0]
+                rules.decisions([&[Some(effect)]], ALPHA)[0][0]
             };
             assert_eq!(decided(1).verdict, verdict);
             let none = decided(0);
             assert_eq!((none.verdict, none.detectable), (Verdict::Undecided, None));
         }
+    }
+
+    /// Where time and CPU are judged, each has a part of the rate.
+    #[test]
+    fn a_list_keeps_within_its_share_of_false_discoveries() {
+        let rules = Rules::of_blocks(1);
+        // A p-value of 0.036.
+        let effect = effect(0.105, 0.05, f64::INFINITY);
+        let verdict = |rate| rules.decisions([&[Some(effect)]], rate)[0][0].verdict;
+        assert_eq!([ALPHA, ALPHA / 2.0].map(verdict), [Verdict::Faster, Verdict::Undecided]);
     }
 
     /// Equal servers differed by a factor of 4.1 in one block on a busy machine, while CPU time per operation differed
@@ -388,7 +409,7 @@ mod tests {
         assert!(!is_of_one(true, &effect_of_blocks(2, -1.0), Some(0.1), most));
         assert!(!is_of_one_busy_block(true, (None, None), || most));
         let rules = Rules::of_blocks(1);
-        let mut decision = rules.decisions([&[Some(slower)]])[0][0];
+        let mut decision = rules.decisions([&[Some(slower)]], ALPHA)[0][0];
         assert_eq!(decision.verdict, Verdict::Slower);
         decision.wait_for_a_block();
         let decided = (decision.verdict, decision.doubt);

@@ -2,7 +2,7 @@
 
 use assay_model::{CellId, Slice, SliceOutcome, Trouble, Turn};
 
-use crate::account::{cpu_waits_per_op, server_cpu_per_op};
+use crate::account::{cpu_waits_per_op, server_cpu_per_op, serving_cpu_per_op};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fitness {
@@ -36,6 +36,8 @@ pub struct SliceSample {
     pub elapsed_s: f64,
     /// Server CPU per operation, nanoseconds; `None` if not measured.
     pub cpu_per_op: Option<f64>,
+    /// The part of the threads that serve connections, nanoseconds; `None` if not measured.
+    pub serving_cpu_per_op: Option<f64>,
     /// Waits for a CPU per operation, of clients and server, nanoseconds; `None` if not measured.
     pub cpu_waits_per_op: Option<f64>,
     /// Log rates in pairs of turns, one early in the order of systems and one late; empty for a slice of one turn.
@@ -61,6 +63,7 @@ impl SliceSample {
             events: 0,
             elapsed_s: 0.0,
             cpu_per_op: None,
+            serving_cpu_per_op: None,
             cpu_waits_per_op: None,
             twos: Vec::new(),
         }
@@ -70,9 +73,10 @@ impl SliceSample {
         let fitness = match slice.outcome {
             SliceOutcome::Failed(_) => Fitness::Failed,
             SliceOutcome::Unanswered(_) => Fitness::Unanswered,
-            _ if slice.misses_sla() => Fitness::Missed,
+            // That of a step in segments follows from all of them.
+            _ if slice.segment().is_none() && Slice::misses_sla(&[slice]) => Fitness::Missed,
             // A step takes so long that the machine is always in some trouble, and it cannot be repeated alone.
-            _ if slice.cell.test.ibench().is_some() => Fitness::Good,
+            _ if slice.segment().is_none() && slice.cell.test.ibench().is_some() => Fitness::Good,
             _ if slice.trouble.contains(&Trouble::ClockJump) => Fitness::Mistimed,
             SliceOutcome::Troubled => Fitness::Troubled,
             SliceOutcome::Good => Fitness::Good,
@@ -83,14 +87,19 @@ impl SliceSample {
             cell: slice.cell,
             block: slice.block,
             node: 0,
-            // Steps of the Insert Benchmark number their attempts, of which one counts in each block.
-            round: if slice.cell.test.ibench().is_some() { 0 } else { slice.round },
+            // Steps of the Insert Benchmark number their attempts, too, of which one counts in each block.
+            round: match slice.segment() {
+                Some(segment) => segment.index,
+                None if slice.cell.test.ibench().is_some() => 0,
+                None => slice.round,
+            },
             fitness,
             rate,
             seconds: rate.map_or(0.0, |rate| slice.ops() / rate),
             events: slice.work.events,
             elapsed_s: slice.work.elapsed_ns as f64 / 1e9,
             cpu_per_op: server_cpu_per_op(slice),
+            serving_cpu_per_op: serving_cpu_per_op(slice),
             cpu_waits_per_op: cpu_waits_per_op(slice),
             twos: twos(&slice.turns),
         }

@@ -12,11 +12,21 @@ use crate::bound::RatioBound;
 use crate::cell::CellSamples;
 use crate::effect::{BlockCentres, Effect, EffectClass, estimate};
 use crate::gate::{self, GateCase, GateJudgement};
+use crate::ibench_step::missed_steps;
+use crate::judged_figure::{JudgedFigure, cost_verdict};
+use crate::looks::ALPHA;
 use crate::nodes::nodes;
 use crate::prior_variance::PriorVariance;
 use crate::rules::{Decision, Rules, is_of_one_busy_block};
-use crate::sample::SliceSample;
+use crate::sample::{Fitness, SliceSample};
 use crate::uneven::Surplus;
+
+/// CPU's part of [`ALPHA`], the rate of false discoveries. Time and CPU have a part each, so that neither borrows from
+/// the changes of the other. A small part suffices for CPU, because its intervals are several times as narrow.
+const CPU_ALPHA: f64 = 0.0025;
+
+/// The same in a study on a machine that is too noisy to decide by time, as its plan found.
+const NOISY_CPU_ALPHA: f64 = 0.04;
 
 /// One quantity in all cells and systems, estimated together: by cell in the study's order, then by system.
 pub(crate) struct QuantityEstimates {
@@ -34,6 +44,10 @@ pub struct Samples {
     counts: Vec<bool>,
     rules: Rules,
     margins: Option<Vec<f64>>,
+    /// The figure that decides the gate, and when enough is measured.
+    figure: JudgedFigure,
+    /// Whether CPU decides which tests need more rounds, although time is judged too.
+    is_noisy: bool,
     assumed: PriorVariance,
 }
 
@@ -44,8 +58,10 @@ pub struct CellStanding {
     pub verdict: Verdict,
     /// Whether further blocks should measure it, because it is undecided or its interval is wide.
     pub is_open: bool,
-    /// Further rounds until it would be neither, if the estimate is right; infinite if rounds alone never decide it,
-    /// `None` without an estimate.
+    /// Whether the figure that its rounds are for is decided.
+    pub is_decided: bool,
+    /// Further rounds until that figure would be decided and precise, if the estimate is right; infinite if rounds
+    /// alone never decide it, `None` without an estimate.
     pub rounds_to_go: Option<f64>,
 }
 
@@ -59,6 +75,9 @@ pub(crate) struct StudyDecisions {
     pub(crate) surplus: Vec<Option<Surplus>>,
     pub(crate) cpu: QuantityEstimates,
     pub(crate) cpu_decisions: Vec<Decision>,
+    /// CPU of the threads that serve connections.
+    pub(crate) serving_cpu: QuantityEstimates,
+    pub(crate) serving_cpu_decisions: Vec<Decision>,
 }
 
 impl Samples {
@@ -75,8 +94,11 @@ impl Samples {
             counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
             margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
+            figure: study.judge.into(),
+            is_noisy: study.is_noisy,
             assumed: match study.experiment {
                 Experiment::Interleaved => PriorVariance::Design,
+                Experiment::Stepwise if study.segments > 0 => PriorVariance::Design,
                 _ => PriorVariance::Nothing,
             },
         }
@@ -86,8 +108,16 @@ impl Samples {
         let mut samples = Self::with_blocks(record);
         let nodes = nodes(record);
         let node = |slice: &Slice| nodes.get(slice.run).copied().unwrap_or(0);
-        let sample = |slice| SliceSample { node: node(slice), ..SliceSample::from_slice(slice) };
-        record.slices_that_count().for_each(|slice| samples.add(&sample(slice)));
+        let missed = missed_steps(record);
+        for slice in record.slices_that_count() {
+            let mut sample = SliceSample { node: node(slice), ..SliceSample::from_slice(slice) };
+            if sample.fitness != Fitness::Failed
+                && missed.contains_key(&(slice.cell, slice.system, slice.block))
+            {
+                sample.fitness = Fitness::Missed;
+            }
+            samples.add(&sample);
+        }
         samples
     }
 
@@ -126,40 +156,70 @@ impl Samples {
     }
 
     pub fn standings(&mut self) -> Vec<CellStanding> {
-        let decisions = self.decide().rate_decisions;
-        let standing = |((cell, system), it): ((&CellSamples, usize), Decision)| CellStanding {
-            cell: cell.id,
-            system,
-            verdict: it.verdict,
-            is_open: (it.verdict == Verdict::Undecided || !it.is_precise)
-                && it.verdict != Verdict::Failed
-                && !it.is_bounded
-                && self.counts[system],
-            rounds_to_go: it.rounds_to_go,
+        let StudyDecisions { rate_decisions, mut serving_cpu_decisions, .. } = self.decide();
+        for (cpu, rate) in serving_cpu_decisions.iter_mut().zip(&rate_decisions) {
+            cpu.verdict = match rate.verdict {
+                Verdict::Failed => Verdict::Failed,
+                _ => cost_verdict(cpu.verdict),
+            };
+            cpu.is_bounded = rate.is_bounded;
+        }
+        let is_open = |decision: &Decision| {
+            (decision.verdict == Verdict::Undecided || !decision.is_precise) && !decision.is_bounded
         };
-        self.keys().zip(decisions).map(standing).collect()
+        let judged = match self.figure {
+            JudgedFigure::Time => &rate_decisions,
+            JudgedFigure::Cpu => &serving_cpu_decisions,
+        };
+        // The rounds that time needs do not fit into a study on a noisy machine.
+        let wanted = if self.is_noisy { &serving_cpu_decisions } else { judged };
+        let decisions = judged.iter().zip(wanted);
+        let standings =
+            self.keys().zip(decisions).map(|((cell, system), (judged, wanted))| CellStanding {
+                cell: cell.id,
+                system,
+                verdict: judged.verdict,
+                is_open: (is_open(judged) || is_open(wanted))
+                    && judged.verdict != Verdict::Failed
+                    && self.counts[system],
+                is_decided: wanted.verdict != Verdict::Undecided,
+                rounds_to_go: wanted.rounds_to_go,
+            });
+        standings.collect()
     }
 
     pub fn gate(&mut self) -> Option<GateJudgement> {
         let margins = self.margins.clone()?;
-        let StudyDecisions { rates, rate_decisions: decisions, is_of_one, bounds, surplus, .. } =
-            self.decide();
+        let StudyDecisions {
+            rates,
+            rate_decisions: decisions,
+            is_of_one,
+            bounds,
+            surplus,
+            serving_cpu,
+            ..
+        } = self.decide();
+        let is_cost = self.figure == JudgedFigure::Cpu;
+        let effects = if is_cost { serving_cpu.effects } else { rates.effects };
         let case = |(index, (cell, system)): (usize, (&CellSamples, usize))| {
             let (margin, decision) = (margins[index / self.systems], decisions[index]);
-            let effect = rates.effects[index];
-            let is_uneven = decision.verdict == Verdict::Uneven
-                || matches!(decision.doubt, Some(VerdictDoubt::PerhapsUneven { .. }));
+            let effect = effects[index];
+            // Waits and stalls are no CPU time.
+            let is_uneven = !is_cost
+                && (decision.verdict == Verdict::Uneven
+                    || matches!(decision.doubt, Some(VerdictDoubt::PerhapsUneven { .. })));
             let total =
                 effect.zip(surplus[index]).map(|(effect, more)| (effect.log + more.log).exp());
             GateCase {
                 cell: cell.id,
                 system,
                 margin,
+                is_cost,
                 effect,
                 is_measured: rates.reduced[index].is_some(),
                 has_failed: decision.verdict == Verdict::Failed,
                 bound: bounds[index],
-                is_of_one: is_of_one[index],
+                is_of_one: is_of_one[index] && !is_cost,
                 stalled: total.filter(|total| is_uneven && *total < 1.0 - margin),
             }
         };
@@ -173,6 +233,8 @@ impl Samples {
         self.cells.iter_mut().for_each(|cell| cell.update(base));
         let rates = self.quantity(|cell, system| cell.relative_rate(system), self.assumed);
         let cpu = self.quantity(|cell, system| cell.relative_cpu(system), self.assumed);
+        let serving_cpu =
+            self.quantity(|cell, system| cell.relative_serving_cpu(system), self.assumed);
         let has_failed: Vec<bool> = self
             .keys()
             .map(|(cell, system)| cell.has_failed(system) || cell.has_failed(base))
@@ -182,8 +244,14 @@ impl Samples {
             let all = effects.iter().zip(&has_failed);
             all.map(|(effect, failed)| effect.filter(|_| !failed)).collect()
         };
-        let [mut rate_decisions, mut cpu_decisions] =
-            self.rules.decisions([&judged(&rates.effects), &judged(&cpu.effects)]);
+        // Both figures of CPU share a part: in reads, they agree so closely that the second costs nothing.
+        let has_cpu = cpu.effects.iter().chain(&serving_cpu.effects).any(Option::is_some);
+        let cpu_rate = if self.is_noisy { NOISY_CPU_ALPHA } else { CPU_ALPHA };
+        let time_rate = if has_cpu { ALPHA - cpu_rate } else { ALPHA };
+        let [mut rate_decisions] = self.rules.decisions([&judged(&rates.effects)], time_rate);
+        let of_cpu = [judged(&cpu.effects), judged(&serving_cpu.effects)];
+        let [mut cpu_decisions, mut serving_cpu_decisions] =
+            self.rules.decisions([&of_cpu[0], &of_cpu[1]], cpu_rate);
         let surplus: Vec<Option<Surplus>> =
             self.keys().map(|(cell, system)| cell.surplus(system)).collect();
         self.rules.see_uneven(&mut rate_decisions, &rates.effects, &surplus);
@@ -207,12 +275,23 @@ impl Samples {
             if has_failed[index] {
                 decision.verdict = Verdict::Failed;
                 cpu_decisions[index].verdict = Verdict::Failed;
+                serving_cpu_decisions[index].verdict = Verdict::Failed;
             } else if system == base {
                 decision.verdict = Verdict::Same;
             }
             decision.bound_by(bounds[index], self.rules.threshold());
         }
-        StudyDecisions { rates, rate_decisions, is_of_one, bounds, surplus, cpu, cpu_decisions }
+        StudyDecisions {
+            rates,
+            rate_decisions,
+            is_of_one,
+            bounds,
+            surplus,
+            cpu,
+            cpu_decisions,
+            serving_cpu,
+            serving_cpu_decisions,
+        }
     }
 
     /// Rate of the second system of each pair relative to the first, as of the last decision, with decisions: by cell
@@ -229,7 +308,7 @@ impl Samples {
         let rates = self.estimated(reduced, pairs.len(), self.assumed);
         let cpu = keys().map(|(cell, (from, to))| cell.cpu_to(to, from)).collect();
         let cpu = self.estimated(cpu, pairs.len(), self.assumed);
-        let [mut decisions] = self.rules.decisions([&rates.effects]);
+        let [mut decisions] = self.rules.decisions([&rates.effects], ALPHA);
         self.rules.see_uneven(&mut decisions, &rates.effects, &surplus);
         let both = rates.effects.iter().zip(&cpu.effects);
         for (((cell, (from, to)), (rate, cpu)), decision) in keys().zip(both).zip(&mut decisions) {

@@ -52,7 +52,7 @@ pub(crate) fn surplus(centres: &Centres, totals: &[RoundTotals]) -> Option<Surpl
             squares += (weight * (of_totals - influence)).powi(2);
         }
     }
-    let se = (squares * rounds as f64 / free).sqrt();
+    let se = (centres.inflation * squares * rounds as f64 / free).sqrt();
     (log.is_finite() && se.is_finite()).then_some(Surplus { log, se, df: free })
 }
 

@@ -44,7 +44,7 @@ pub use event::{Argument, EventBuf, Operation, OperationArguments, ProgramClient
 pub use expression::constant;
 pub use ibench::{
     IbenchKeys, IbenchPace, IbenchQueryText, IbenchRows, IbenchSizes, IbenchStatement, IbenchTable,
-    RandomText, ibench_statements, ibench_steps,
+    RandomText, ibench_counted_tests, ibench_statements, ibench_steps,
 };
 pub use literal::{push_quoted, quoted_literal, quoted_name};
 pub use micro::{WARMS_LOAD, WARMS_READS, published_test, test_by_name, tests_of};

@@ -29,6 +29,7 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::new::<assay_importer::Import>(),
     Verb::new::<assay_claims::Claims>(),
     Verb::new::<assay_trend::Trend>(),
+    Verb::new::<assay_map::MapArgs>(),
     Verb::new::<assay_studies::Studies>(),
     Verb::new::<assay_evidence::PackArgs>(),
     Verb::new::<assay_evidence::VerifyArgs>(),
@@ -46,13 +47,14 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::new::<reference::ReferencePart>(),
 ];
 
-const COUNT: usize = 32;
+const COUNT: usize = 33;
 
 /// All work after a study, in its order.
-pub(crate) static AFTERWARDS: [Afterward; 3] = [
+pub(crate) static AFTERWARDS: [Afterward; 4] = [
     Afterward::for_core(&assay_profiles::Profiles),
     Afterward::for_wing(&assay_soak::LongerLooks),
     Afterward::for_core(&assay_count::InstructionCounts),
+    Afterward::for_wing(&assay_map::KnownFromMap),
 ];
 
 /// Arguments of all commands.
@@ -67,6 +69,8 @@ pub(crate) struct Global {
 pub(crate) const WELCOME: &str = "\
 assay finds out which version of a database is slower, by how much, and why.
 
+  assay upgrade mysql@8.0 mysql@8.4 --queries slow.log --schema dump.sql.gz
+                                              will my statements break or get slower?
   assay doctor                                is this machine fit to measure?
   assay compare mariadb@10.11 mariadb@11.8    get both, measure them, say which is slower
   assay report                                the latest result again; `-o result.html` for a browser

@@ -23,6 +23,7 @@ use crate::commands::{AFTERWARDS, COMMANDS};
 use assay_command::afterward;
 use assay_command::errors::print_error;
 use assay_command::exit::Exit;
+use assay_command::known::set_known_counts;
 use assay_command::report::write_stdout;
 use assay_command::sysbench::dashed;
 use assay_command::verb::set_root;
@@ -49,6 +50,7 @@ fn run() -> ExitCode {
     }
     set_root(commands::command);
     afterward::set_all(&AFTERWARDS);
+    set_known_counts(&assay_map::KnownFromMap);
     match completions::answered() {
         Ok(true) => return Exit::Done.into(),
         Ok(false) => {}

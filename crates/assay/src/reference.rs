@@ -29,6 +29,7 @@ impl Arguments for ReferencePart {
             None if self.name == "command-line" => command_line(),
             None if self.name == "exit-codes" => exit_codes(),
             None if self.name == "audit-rules" => assay_servers::audit::rule_table(),
+            None if self.name == "audit-ignored" => assay_servers::audit::ignored_table(),
             None if self.name == "build-flags" => assay_provision::flag_table()?,
             None if self.name == "build-fixes" => assay_provision::fix_table()?,
             None if self.name == "json" => assay_report::json_fields(),

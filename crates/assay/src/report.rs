@@ -12,7 +12,8 @@ use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{base, candidates, feeds};
 use assay_import::references;
 use assay_ledger::Problem;
-use assay_model::StudyRecord;
+use assay_model::{JudgedFigures, StudyRecord};
+use assay_options::word;
 use assay_report::{Feed, FeedRender, FeedStudy, Format, OtherStudy};
 use assay_run::advice::HintedError;
 use assay_run::{paths, study};
@@ -38,6 +39,10 @@ pub(crate) struct ReportArgs {
     /// Judge against another system of the study: its name, or its number from 1 [default: the base of the study]
     #[arg(long, value_name = "SYSTEM")]
     pub(crate) base: Option<String>,
+
+    /// Figures that the answer is about [default: those of the study]
+    #[arg(long, value_parser = word::<JudgedFigures>())]
+    pub(crate) judge: Option<JudgedFigures>,
 
     /// What the report says, and how
     #[arg(long, value_enum, default_value = "assay")]
@@ -93,10 +98,11 @@ fn shown(args: &ReportArgs, name: Option<&str>) -> Result<StudyRecord> {
     let record = found(&args.ledger, name)?;
     let running = !record.finished && study::is_measured(&record);
     let record = StudyRecord { running, ..record };
-    match &args.base {
-        Some(words) => Ok(base::rebased(record, words)?),
-        None => Ok(record),
-    }
+    let record = match &args.base {
+        Some(words) => base::rebased(record, words)?,
+        None => record,
+    };
+    Ok(base::judged_by(record, args.judge)?)
 }
 
 /// Writes the cells of several studies as one table.

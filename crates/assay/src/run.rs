@@ -9,7 +9,7 @@ use assay_command::exit::Exit;
 use assay_command::measurement::{measured, read_study, resolved};
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_farm::ShardNumber;
-use assay_model::TestSet;
+use assay_model::{JudgedFigures, TestSet};
 use assay_options::{parse_budget_s, word};
 use assay_plan::{Request, SizeOverrides};
 use assay_run::advice::HintedError;
@@ -53,9 +53,14 @@ pub(crate) struct StudyOverrides {
 
     /// Time limit of the study, such as `10m`, instead of the one in the file
     ///
-    /// Fetching servers and loading data do not count; aging the data does. Tests that do not fit are not measured.
+    /// Fetching servers and preparing data do not count, except for servers that already run. Tests that do not fit are
+    /// not measured.
     #[arg(long, value_name = "TIME", value_parser = parse_budget_s, allow_hyphen_values = true)]
     budget: Option<f64>,
+
+    /// Figures that decide the answer, a gate, and when the study has measured enough, instead of those in the file
+    #[arg(long, value_parser = word::<JudgedFigures>())]
+    judge: Option<JudgedFigures>,
 
     #[command(flatten)]
     sizes: SizeOverrides,
@@ -63,7 +68,8 @@ pub(crate) struct StudyOverrides {
 
 impl StudyOverrides {
     pub(crate) fn is_any(&self) -> bool {
-        !self.tests.is_empty() || self.set.is_some() || self.budget.is_some()
+        let is_other = self.set.is_some() || self.budget.is_some() || self.judge.is_some();
+        !self.tests.is_empty() || is_other
     }
 
     pub(crate) fn in_request(&self, request: Request) -> Request {
@@ -71,6 +77,7 @@ impl StudyOverrides {
             tests: if self.tests.is_empty() { request.tests } else { self.tests.clone() },
             set: self.set.unwrap_or(request.set),
             budget_s: self.budget.or(request.budget_s),
+            judge: self.judge.unwrap_or(request.judge),
             ..request
         }
     }
@@ -85,8 +92,8 @@ impl Arguments for RunFile {
         let request = read_study(&self.study_file)?;
         if request.insert_bench.is_some() && self.instead.is_any() {
             bail!(HintedError::new(
-                "the Insert Benchmark has steps of its own, without tests and budget",
-                "leave `--tests`, `--set` and `--budget` out, or change `[insert-bench]` in the file"
+                "`--tests`, `--set`, `--budget` and `--judge` do not apply to the Insert Benchmark",
+                "leave them out, or change `[insert-bench]` in the file"
             ));
         }
         let (request, notes) = self.instead.sizes.in_request(self.instead.in_request(request))?;

@@ -401,7 +401,7 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
 fn a_disk_that_fills_fails_the_step_of_the_insert_benchmark() {
     let (place, _disk) = Place::on_small_disk(6 << 30);
     let bench = ["insert-bench", "mariadb@10.11", "mariadb@11.8", "--offline", "--format", "json"];
-    let sizes = ["--rows", "100k,1M,1k", "--query-seconds", "1"];
+    let sizes = ["--rows", "100k,1M,1k", "--query-seconds", "1", "--segments", "1"];
     let mut command = place.command(&[&bench[..], &sizes].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     // Both have filled their tables and indexed them.

@@ -12,13 +12,18 @@ pub(super) struct Design {
 pub(super) enum MeasureMethod {
     /// `assay compare` with these words.
     Compared(Vec<String>),
+    /// `assay insert-bench` with these words.
+    Steps(Vec<String>),
     /// `assay compare` with the errors of its rounds.
     Rounds(Vec<String>),
     /// `assay compare` with two servers that already run, the second of which has half a CPU.
     Halved(Vec<String>),
     ByHand(ByHand),
     /// `assay compare` with these words, for as long as another study of the same kind took.
-    AtEqualTime { words: Vec<String>, as_long_as: String },
+    AtEqualTime {
+        words: Vec<String>,
+        as_long_as: String,
+    },
     /// `assay compare` of a system against itself with a cause.
     Planted(PlantedCause),
 }
@@ -105,6 +110,7 @@ pub(super) fn for_kind(kind: &str, is_short: bool) -> Option<Vec<Design>> {
         "long" => long(is_short),
         "hour" => hour(is_short),
         "causes" => causes(is_short),
+        "steps" => steps(is_short),
         _ => return None,
     })
 }
@@ -359,6 +365,36 @@ fn causes(is_short: bool) -> Vec<Design> {
     all
 }
 
+/// The Insert Benchmark in segments: the same system twice, in which nothing may be called; changes that must be called
+/// in each step that they touch; and two versions by segments and by whole steps, whose ratios must agree.
+fn steps(is_short: bool) -> Vec<Design> {
+    let size = if is_short {
+        "--rows 20k,10k,1k --query-seconds 2"
+    } else {
+        "--rows 300k,200k,20k --query-seconds 20"
+    };
+    // Each delete reads and sorts the whole table, so there are fewer rows.
+    let small = if is_short { size } else { "--rows 10k,20k,2k --query-seconds 20" };
+    let design = |key: &str, text: &str| {
+        let measured = MeasureMethod::Steps(words(text));
+        Design { measured, ..compared(key, "") }
+    };
+    let flush = "mariadb@11.8 mariadb@11.8+innodb_flush_log_at_trx_commit=1";
+    let no_index = "postgres@17 postgres@17+enable_indexscan=off+enable_indexonlyscan=off+enable_bitmapscan=off";
+    let versions = format!("mariadb@10.11 mariadb@11.8 {size}");
+    let mut all: Vec<Design> = (1..=if is_short { 1 } else { 10 })
+        .map(|seed| {
+            let text = format!("mariadb@11.8 mariadb@11.8 --seed {seed} {size}");
+            design(&format!("equal {seed}"), &text)
+        })
+        .collect();
+    all.push(design("flush at commit", &format!("{flush} {size}")));
+    all.push(design("no index", &format!("{no_index} {small}")));
+    all.push(design("by segments", &versions));
+    all.push(design("whole steps", &format!("{versions} --segments 1 --repeats 4")));
+    all
+}
+
 /// The words of a study in which the triggers act in the second system only.
 fn acting(test: &str, clients: u32) -> String {
     format!(
@@ -385,7 +421,7 @@ mod tests {
 
     #[test]
     fn every_kind_has_studies_with_names_of_their_own() {
-        for kind in ["aa", "known", "manual", "turns", "equal", "long", "hour", "causes"] {
+        for kind in ["aa", "known", "manual", "turns", "equal", "long", "hour", "causes", "steps"] {
             for is_short in [false, true] {
                 let designs = for_kind(kind, is_short).unwrap();
                 let keys: BTreeSet<&str> = designs.iter().map(|it| it.key.as_str()).collect();

@@ -36,7 +36,7 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
     let kind = words.first().map_or("", String::as_str);
     expect_only(words.get(1..).unwrap_or_default(), &["--program"], &["--short"])?;
     let Some(designs) = designs::for_kind(kind, is_short) else {
-        bail!("`{kind}` is none of aa, known, manual, turns, equal, long, hour and causes");
+        bail!("`{kind}` is none of aa, known, manual, turns, equal, long, hour, causes and steps");
     };
     let program = option(words, "--program")?.map(PathBuf::from);
     let program = program.map_or_else(|| machine::build("assay"), Ok)?;
@@ -52,8 +52,13 @@ pub(super) fn run(root: &Path, words: &[String]) -> Result<()> {
         let began = Instant::now();
         let mut line = match &design.measured {
             MeasureMethod::Compared(words) => assay.compare(words)?,
+            MeasureMethod::Steps(words) => {
+                let (line, _) = assay.measured("insert-bench", words)?;
+                println!("{}", verdicts(&line));
+                line
+            }
             MeasureMethod::Rounds(words) => {
-                let (mut line, study) = assay.compare_as(words)?;
+                let (mut line, study) = assay.measured("compare", words)?;
                 rounds::add_errors(&root.join(LEDGER), &study, &mut line)?;
                 line
             }
@@ -99,12 +104,12 @@ impl Assay {
 
     /// A study, reduced to the data for tables. A cell that could not be measured is part of the result.
     fn compare(&self, words: &[String]) -> Result<Value> {
-        self.compare_as(words).map(|(line, _)| line)
+        self.measured("compare", words).map(|(line, _)| line)
     }
 
-    /// Like [`Self::compare`], with the id of the study.
-    fn compare_as(&self, words: &[String]) -> Result<(Value, String)> {
-        let mut command = self.command(&["compare", "--format", "json", "--quiet"]);
+    /// The study of a command that measures, with its id.
+    fn measured(&self, command: &str, words: &[String]) -> Result<(Value, String)> {
+        let mut command = self.command(&[command, "--format", "json", "--quiet"]);
         command.args(words).stdin(std::process::Stdio::null());
         let output = command.stderr(std::process::Stdio::inherit()).output();
         let output = output.with_context(|| format!("cannot start {command:?}"))?;
@@ -116,6 +121,16 @@ impl Assay {
         line["words"] = words.join(" ").into();
         Ok((line, text(&document["study"], "id").to_owned()))
     }
+}
+
+/// The verdicts of a study, with the ratios: `l.i0 same [1.001, 0.99, 1.01]`, one on a line.
+fn verdicts(line: &Value) -> String {
+    let cells = line["cells"].as_array().into_iter().flatten();
+    let words = cells.map(|cell| {
+        let [test, verdict] = [text(cell, "test"), text(cell, "verdict")];
+        format!("  {test} {verdict} {}", cell["rqps"])
+    });
+    words.collect::<Vec<_>>().join("\n")
 }
 
 /// A document of `--format json` on two systems, reduced to the machine, the time and the cells of the second one.

@@ -67,7 +67,7 @@ impl Case {
         let mut record = self.record.clone();
         record.study.seed = seed;
         let changes = vec![self.changes(seed)];
-        let truth = Truth { changes, slice_sd: 1.0, block_sd: 0.0, speed: Some(self.model) };
+        let truth = Truth { changes, slice_sd: 1.0, speed: Some(self.model), ..Truth::default() };
         Scenario { seed, record, truth, faults: SimFaults::default() }
     }
 

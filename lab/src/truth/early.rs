@@ -109,7 +109,7 @@ impl EarlyCase {
                 .map(|it| if it == cell { log } else { 0.0 })
                 .collect();
         }
-        let truth = Truth { changes, slice_sd: 1.0, block_sd: 0.0, speed: Some(self.model) };
+        let truth = Truth { changes, slice_sd: 1.0, speed: Some(self.model), ..Truth::default() };
         Scenario { seed, record, truth, faults: SimFaults::default() }
     }
 }

@@ -1,8 +1,10 @@
-//! `assay audit`: starts systems and compares their settings, builds and plans. The only load is a small table.
+//! `assay audit`: starts systems and compares their settings, builds and plans. The only load is a small table. Files
+//! with settings take part too.
 
+mod files;
 mod page;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
@@ -12,27 +14,38 @@ use assay_command::exit::Exit;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, config_file, report};
 use assay_load::TableContent;
-use assay_model::{DataSet, Dialect, Preset, StartFrom, StatementMode, Study, System};
-use assay_plan::{MachineFacts, Request};
+use assay_model::{DataSet, Dialect, Origin, Preset, StartFrom, StatementMode, Study, System};
+use assay_plan::{MachineFacts, Request, SystemRequest, parse_system};
 use assay_run::advice::HintedError;
 use assay_run::progress::Progress;
 use assay_run::systems::{
-    GatheredSystems, Instance, LocalSite, Questions, StudyTables, Warm, check_options, data_fact,
-    environment, facts, gathered, leave_root_for, machine_facts, on_disk, start_on_empty, terms_of,
+    Environment, GatheredSystems, Instance, LocalSite, Participant, Questions, StudyTables, Warm,
+    check_options, data_fact, environment, facts, gathered, leave_root_for, machine_facts, on_disk,
+    start_on_empty, terms_of,
 };
 use assay_run::{machine_lock, workload};
 use assay_servers::ServerInstance;
 use assay_servers::audit::{AuditFacts, AuditedSystem};
+use assay_terms::Terms;
 use assay_wire::Connection;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
-use page::{AuditResult, ComparedCounts};
+use files::{AuditedFile, audited_file};
+use page::{AuditResult, ComparedCounts, FileSummary};
+
+const HELP: &str = "\
+or a FILE with the settings of one server: the output of SHOW GLOBAL VARIABLES in any form of the
+client, of pg_settings or of SHOW CREATE TABLE; a my.cnf; a postgresql.conf. For example
+  assay audit ma1011.txt my84.txt my96.txt
+  assay audit old=my.cnf mysql@8.4=new.cnf mysql://user@host/db
+NAME=FILE gives it a name, and PRODUCT@VERSION=FILE says which server a config file is for. Settings
+that a config file lacks are not compared, because the file does not show the server's defaults.";
 
 #[derive(Debug, Args)]
-#[command(after_help = SYSTEMS)]
+#[command(after_help = format!("{SYSTEMS}\n\n{HELP}"))]
 pub struct Audit {
-    /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`
+    /// Two or more systems, such as `mariadb@10.11 mariadb@11.8`, or files with settings of servers
     #[arg(required = true, value_name = "SYSTEM")]
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
     pub systems: Vec<String>,
@@ -55,10 +68,42 @@ pub struct Audit {
 
 impl Arguments for Audit {
     const NAME: &'static str = "audit";
-    const ABOUT: &'static str = "Start systems and compare their effective settings, without load";
+    const ABOUT: &'static str =
+        "Compare effective settings of systems, running servers and files, without load";
     const GROUP: CommandGroup = CommandGroup::Servers;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
+        if self.systems.len() < 2 {
+            bail!(HintedError::new(
+                "an audit needs at least one other system to compare with",
+                EXAMPLE
+            ));
+        }
+        let files = self.systems.iter().map(|word| audited_file(word));
+        let files = files.collect::<Result<Vec<Option<AuditedFile>>>>()?;
+        let words = self.systems.iter().zip(&files).filter(|(_, file)| file.is_none());
+        let servers: Vec<String> = words.map(|(word, _)| word.clone()).collect();
+        let audited = if servers.is_empty() {
+            if !self.own.workload.is_empty() || !self.config.config.is_empty() {
+                bail!(HintedError::new(
+                    "`--workload` and `--config` are for servers, and all systems are files",
+                    "leave them out, or name a system, such as `mysql@8.4`"
+                ));
+            }
+            AuditedServers { each: Vec::new(), terms: Terms::or_default(None), is_whole: true }
+        } else {
+            self.ask_servers(&servers, cache_dir)?
+        };
+        let AuditedServers { each, terms, is_whole } = audited;
+        let format = self.getting.shape.format;
+        report::write_stdout(&shown(&AuditedSystems::new(files, each), terms, format))?;
+        Ok(if is_whole { Exit::Done } else { Exit::Incomplete })
+    }
+}
+
+impl Audit {
+    /// Starts systems, or connects to them, and asks for their settings and plans.
+    fn ask_servers(&self, words: &[String], cache_dir: Option<&Path>) -> Result<AuditedServers> {
         let GetArgs { offline, accept_expired_index, quiet, .. } = self.getting;
         let progress = Progress::new(quiet);
         let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
@@ -66,18 +111,13 @@ impl Arguments for Audit {
         let request = self.config.in_request(self.own.in_request(Request {
             source: self.from.source.clone(),
             terms: self.terms.or_usual(Preset::default()),
-            ..Request::of_systems(&self.systems)
+            ..Request::of_systems(&planned_words(words)?)
         }));
         let request = config_file::ready(request, machine, quiet)?;
-        if self.systems.len() < 2 {
-            bail!(HintedError::new(
-                "an audit needs at least one other system to compare with",
-                EXAMPLE
-            ));
-        }
         let unlimited = MachineFacts { memory_mb: u64::MAX / 8, disk_mb: u64::MAX, ..machine };
         let tests = workload::suite(&request)?;
-        let plan = assay_plan::plan_of(&request, unlimited, tests.clone())?;
+        let mut plan = assay_plan::plan_of(&request, unlimited, tests.clone())?;
+        plan.systems.truncate(words.len());
         let specs: Vec<_> = plan.systems.iter().map(|it| &it.spec).collect();
         let data = plan.study.user_data().map_or(DATA, |_| assay_plan::largest(&plan.study).data());
         assay_plan::check_audit(&plan.study, &specs, data, machine)
@@ -88,7 +128,6 @@ impl Arguments for Audit {
         let local = LocalSite::new(&env)?;
         local.collect_garbage()?;
         leave_root_for(&participants, &local)?;
-        let systems: Vec<System> = participants.iter().map(|it| it.system.clone()).collect();
         let questions = Questions {
             data,
             tests: &tests,
@@ -96,40 +135,112 @@ impl Arguments for Audit {
             seed: plan.study.seed,
             warm: None,
         };
-        let mut all_facts = Vec::with_capacity(systems.len());
+        let mut found = BTreeMap::new();
         for participant in &participants {
             env.interrupt.check()?;
-            let system = &participant.system;
+            let system = participant.system.clone();
             progress.update(&format!("asking {}", system.name));
-            if let Some(attached) = &participant.attached {
-                // The tables of a running server are left alone.
-                let instance = Instance::Attached(attached.clone());
-                all_facts.push(facts(&instance, system, &Questions { tests: &[], ..questions })?);
-                continue;
-            }
-            let (System { name, options, .. }, prefix) = (system, participant.prefix()?);
-            let server = start_on_empty(&env, prefix, options, name, |empty| {
-                ServerInstance::start(&local.site, prefix, options, empty)
-            });
-            let server = server.with_context(|| format!("cannot start `{name}`"))?;
-            let instance = Instance::Started(server);
-            let (content, warm) = load(&instance, system, &plan.study, data)?;
-            let questions = Questions { warm: Some(&warm), ..questions };
-            let mut facts = facts(&instance, system, &questions)?;
-            let data = plan.study.setups.first().map_or(data, |setup| setup.data());
-            let content = (content.rows, content.checksum.as_str());
-            facts.settings.extend([data_fact(&plan.study, data, StartFrom::Fresh, content)]);
-            all_facts.push(facts);
-            instance.stop()?;
+            let facts = facts_of(participant, &plan.study, &questions, (&env, &local))?;
+            found.insert(system.name.clone(), (system, facts));
         }
         progress.finish();
-        report::write_stdout(&shown(
-            &systems,
-            &all_facts,
-            &plan.study,
-            self.getting.shape.format,
-        )?)?;
-        Ok(if missing.is_empty() { Exit::Done } else { Exit::Incomplete })
+        let each = plan.systems.iter().map(|planned| found.remove(&planned.name)).collect();
+        let terms = terms_of(&plan.study)?;
+        Ok(AuditedServers { each, terms, is_whole: missing.is_empty() })
+    }
+}
+
+/// A plan needs two systems. A lone one among files gets a companion, which is not started.
+fn planned_words(words: &[String]) -> Result<Vec<String>> {
+    let mut planned = words.to_vec();
+    if let [alone] = words {
+        let spec = parse_system(&SystemRequest::parse(alone).words)?;
+        let (product, example) = (spec.product, spec.product.facts().example);
+        planned.push(match spec.origin {
+            // A running server cannot take part twice.
+            Origin::Url(_) => format!("{product}@{example}"),
+            _ => alone.clone(),
+        });
+    }
+    Ok(planned)
+}
+
+/// The facts of a server, which is started if it does not run already.
+fn facts_of(
+    participant: &Participant,
+    study: &Study,
+    questions: &Questions,
+    (env, local): (&Environment, &LocalSite),
+) -> Result<AuditFacts> {
+    let system = &participant.system;
+    let Questions { data, tests, statements, seed, .. } = *questions;
+    if let Some(attached) = &participant.attached {
+        // The tables of a running server are left alone.
+        let instance = Instance::Attached(attached.clone());
+        let questions = Questions { data, tests: &[], statements, seed, warm: None };
+        return facts(&instance, system, &questions);
+    }
+    let (System { name, options, .. }, prefix) = (system, participant.prefix()?);
+    let server = start_on_empty(env, prefix, options, name, |empty| {
+        ServerInstance::start(&local.site, prefix, options, empty)
+    });
+    let server = server.with_context(|| format!("cannot start `{name}`"))?;
+    let instance = Instance::Started(server);
+    let (content, warm) = load(&instance, system, study, data)?;
+    let questions = Questions { data, tests, statements, seed, warm: Some(&warm) };
+    let mut facts = facts(&instance, system, &questions)?;
+    let data = study.setups.first().map_or(data, |setup| setup.data());
+    let content = (content.rows, content.checksum.as_str());
+    facts.settings.extend([data_fact(study, data, StartFrom::Fresh, content)]);
+    instance.stop()?;
+    Ok(facts)
+}
+
+/// The systems other than files.
+struct AuditedServers {
+    /// In the order of the plan; `None` for a system that cannot be obtained.
+    each: Vec<Option<(System, AuditFacts)>>,
+    terms: &'static Terms,
+    /// Whether no system is missing.
+    is_whole: bool,
+}
+
+/// All systems in the order of the command line, without missing ones.
+#[derive(Default)]
+struct AuditedSystems {
+    systems: Vec<System>,
+    facts: Vec<AuditFacts>,
+    files: Vec<Option<FileSummary>>,
+}
+
+impl AuditedSystems {
+    /// `servers` are those in the gaps between the files.
+    fn new(
+        files: Vec<Option<AuditedFile>>,
+        servers: impl IntoIterator<Item = Option<(System, AuditFacts)>>,
+    ) -> Self {
+        let (mut all, mut servers) = (Self::default(), servers.into_iter());
+        for file in files {
+            let (system, facts, summary) = match file {
+                Some(AuditedFile { system, facts, summary }) => (system, facts, Some(summary)),
+                None => match servers.next().flatten() {
+                    Some((system, facts)) => (system, facts, None),
+                    None => continue,
+                },
+            };
+            let (name, is_base) = (all.unused_name(&system.name), all.systems.is_empty());
+            all.systems.push(System { name, is_base, ..system });
+            all.facts.push(facts);
+            all.files.push(summary);
+        }
+        all
+    }
+
+    fn unused_name(&self, name: &str) -> String {
+        let numbered = (2..).map(|number| format!("{name} #{number}"));
+        let mut names = std::iter::once(name.to_owned()).chain(numbered);
+        let is_unused = |name: &String| self.systems.iter().all(|it| it.name != *name);
+        names.find(is_unused).unwrap_or_default()
     }
 }
 
@@ -138,27 +249,23 @@ const DATA: DataSet = DataSet { tables: 1, rows: 100_000 };
 
 const EXAMPLE: &str = "for example `assay audit mariadb@10.11 mariadb@11.8`";
 
-fn shown(
-    systems: &[System],
-    facts: &[AuditFacts],
-    study: &Study,
-    format: ShapeWord,
-) -> Result<String> {
+fn shown(all: &AuditedSystems, terms: &Terms, format: ShapeWord) -> String {
+    let AuditedSystems { systems, facts, files } = all;
     let audited = systems.iter().zip(facts);
     let audited: Vec<_> =
         audited.map(|(system, facts)| AuditedSystem { spec: &system.spec, facts }).collect();
-    let terms = terms_of(study)?;
     let builds: Vec<_> = systems.iter().map(|system| system.artifact.sha256()).collect();
     let result = AuditResult {
         systems,
         findings: &assay_servers::audit::compare(&audited, terms),
         same: &assay_servers::audit::same_systems(&audited, &builds, terms),
         compared: compared(systems, facts),
+        files,
     };
-    Ok(match format {
+    match format {
         ShapeWord::Text => page::audit_text(result),
         ShapeWord::Json => page::audit_json(result),
-    })
+    }
 }
 
 fn compared(systems: &[System], all_facts: &[AuditFacts]) -> ComparedCounts {
@@ -195,3 +302,6 @@ fn load(
     assay_servers::maintain(&mut control, &tables.names(&options)?, Duration::ZERO)?;
     Ok((report.content, tables.warm(&options, true)?))
 }
+
+#[cfg(test)]
+mod tests;

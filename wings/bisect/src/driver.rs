@@ -9,6 +9,7 @@ use assay_model::{SearchPart, SystemSpec, counted};
 use assay_plan::{Request, StudyPlan, SystemRequest, parse_system};
 
 use super::decisions::BisectAction;
+use super::known_step::beside_step;
 use super::lock::SearchLock;
 use super::search::{VersionSearch, own_fault};
 use assay_run::advice::HintedError;
@@ -62,6 +63,7 @@ impl SearchDriver<'_, '_> {
         self.leave_out_known();
         loop {
             if let ControlFlow::Continue(action) = self.search.range().next(self.search.terms()) {
+                let action = self.beside_known_step(action);
                 self.compare(action)?;
                 continue;
             }
@@ -75,6 +77,19 @@ impl SearchDriver<'_, '_> {
             self.search.ranges.push(narrower);
             self.leave_out_known();
         }
+    }
+
+    /// Compares first where known counts change.
+    fn beside_known_step(&self, action: BisectAction) -> BisectAction {
+        let Some(step) = beside_step(self.search) else { return action };
+        if step.version == step.at {
+            self.env.progress.note(&format!(
+                "known counts of instructions change by a factor of {:.2} with {}, which is compared first",
+                step.ratio,
+                self.search.range().versions[step.at].name,
+            ));
+        }
+        BisectAction { candidate: step.version, ..action }
     }
 
     /// Skips versions that an earlier process could not use after the last comparison.

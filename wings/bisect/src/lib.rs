@@ -3,8 +3,10 @@
 
 mod decisions;
 mod driver;
+mod known_step;
 mod ledger_searches;
 mod lock;
+mod measure;
 mod messages;
 pub mod page;
 mod program;
@@ -16,7 +18,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
-use assay_model::{Counting, SearchMeasure, SystemSpec, Test};
+use assay_model::{Counting, JudgedFigures, SearchMeasure, SystemSpec, Test};
 use assay_options::word;
 use assay_plan::{CommonOption, Request};
 use clap::{Arg, Args};
@@ -34,10 +36,13 @@ use assay_run::{paths, study};
 use driver::{Halt, searched};
 use ledger_searches::searches;
 use lock::{SearchLock, is_own, remember_program, remembered_program};
+use measure::firm_measure;
+use request::begun_measure;
 use search::VersionSearch;
 
 pub use driver::lacking;
 pub use ledger_searches::{KnownSearch, SuspectedChange, known, meant};
+pub use measure::can_count;
 pub use program::{FoundChange, check_program};
 pub use range::{SearchRange, first};
 pub use request::{SearchRequest, with_effort};
@@ -60,7 +65,7 @@ impl Arguments for BisectArgs {
         let progress = Progress::new(*quiet);
         let env = environment(cache_dir, *offline, *accept_expired_index, &progress)?;
         let file = paths::ledger_file(ledger.file.as_deref())?;
-        let (ranges, request) = match &self.study {
+        let (ranges, request, shown_by) = match &self.study {
             Some(study) => from_study(study, self, &open_ledger(&file)?)?,
             None => {
                 let words = self.range.as_deref().unwrap_or_default();
@@ -69,18 +74,22 @@ impl Arguments for BisectArgs {
                 let request =
                     config_file::with_configs(self.request()?, folder, &products, *quiet)?;
                 let machine = machine_facts(&env.cache_dir)?;
-                (vec![range], config_file::scale(request, machine, *quiet)?)
+                (vec![range], config_file::scale(request, machine, *quiet)?, None)
             }
         };
+        let mut ledger = Ledger::open(&file)?;
+        let chosen = match self.measure().or(shown_by) {
+            None => begun_measure(&ranges, &self.paths, &request, &ledger)?,
+            chosen => chosen,
+        };
         let request = SearchRequest {
+            measure: chosen.map_or_else(|| firm_measure(&request, &ranges, &env), Ok)?,
             ranges,
             paths: self.paths.clone(),
-            measure: self.measure(),
             request,
             budget_s: self.request()?.budget_s.unwrap_or(BUDGET_S),
             watch: None,
         };
-        let mut ledger = Ledger::open(&file)?;
         let begun = request.begin(&file, &env, &ledger)?;
         remember_program(&begun.0, program)?;
         let exit = go_on(begun, &self.measuring, program, &env, &mut ledger);
@@ -158,7 +167,7 @@ fn from_study(
     name: &str,
     args: &BisectArgs,
     ledger: &Ledger,
-) -> Result<(Vec<SearchRange>, Request)> {
+) -> Result<(Vec<SearchRange>, Request, Option<SearchMeasure>)> {
     let id = study_id::find(ledger, Some(name), |_| true)?;
     let record = study::own(ledger, &id.context("there is no study yet")?, "searched")?;
     let judgement = assay_verdict::judge(&record);
@@ -198,7 +207,7 @@ fn from_study(
     }
     let [first, last] = range.ends.clone();
     let reversed = range.with_ends([last, first]);
-    Ok((vec![range, reversed], request))
+    Ok((vec![range, reversed], request, measure::shown_by(cell)))
 }
 
 fn go_on(
@@ -275,9 +284,11 @@ pub struct BisectArgs {
     #[arg(long, value_name = "PATH,...", value_delimiter = ',', requires = "commits")]
     pub paths: Vec<String>,
 
-    /// What versions are compared by; `--count` stands for `instructions`
-    #[arg(long, value_parser = word::<SearchMeasure>(), default_value = SearchMeasure::default().word())]
-    by: SearchMeasure,
+    /// What versions are compared by [default: by `--judge`, else `instructions` where they can be counted, else `cpu`]
+    ///
+    /// `--count` stands for `instructions`. A count has one client.
+    #[arg(long, value_parser = word::<SearchMeasure>())]
+    by: Option<SearchMeasure>,
 
     /// Run a program once the version is found
     ///
@@ -307,6 +318,9 @@ fn of_searches(option: Arg) -> Arg {
         "budget_s" => option
             .help("Time limit of all comparisons together, such as `30m` [default: 1h]")
             .long_help(None),
+        "judge" => option
+            .help("Figure by which versions are compared, and which decides when a comparison ends")
+            .long_help(None),
         "count" => {
             option.help("Compare by counted instructions; the machine may be busy").long_help(None)
         }
@@ -317,10 +331,15 @@ fn of_searches(option: Arg) -> Arg {
 }
 
 impl BisectArgs {
-    pub fn measure(&self) -> SearchMeasure {
-        match self.asked.request.count {
-            Counting::None => self.by,
-            _ => SearchMeasure::Instructions,
+    /// `None` if the command names none.
+    pub fn measure(&self) -> Option<SearchMeasure> {
+        let Request { count, judge, .. } = self.asked.request;
+        match (count, self.by, judge) {
+            (Counting::None, Some(by), _) => Some(by),
+            (Counting::None, None, JudgedFigures::Time) => Some(SearchMeasure::Qps),
+            (Counting::None, None, JudgedFigures::Cpu) => Some(SearchMeasure::Cpu),
+            (Counting::None, None, JudgedFigures::Both) => None,
+            _ => Some(SearchMeasure::Instructions),
         }
     }
 

@@ -77,6 +77,7 @@ fn range(range: &ComparedRange, terms: SearchTerms, is_interrupted: bool) -> Sea
         _ if is_interrupted => RangeEnd::Interrupted,
         Some(BisectEnd::Found) => RangeEnd::Found,
         Some(BisectEnd::NoStep) => RangeEnd::NoStep,
+        Some(BisectEnd::TooNoisy) => RangeEnd::TooNoisy,
         Some(BisectEnd::Budget) if range.compared.len() >= terms.comparisons_max as usize => {
             RangeEnd::Budget
         }
@@ -262,7 +263,13 @@ fn changes(record: &StudyRecord) -> Option<ChangedFunctions> {
     if let Some(counted) = cells().find_map(|cell| cell.count.as_ref()?.functions.as_ref()) {
         let all = counted.denominator() as f64;
         let change = |change: &CountChange| {
-            let names = change.functions.iter().map(|it| named(&it.function, &it.module));
+            let names =
+                change.functions.iter().map(|counts| match (&counts.function, &counts.caller) {
+                    (None, Some(caller)) => {
+                        format!("functions of {} called from {caller}", counts.module)
+                    }
+                    (function, _) => named(function, &counts.module),
+                });
             let by = Estimate::without_interval(change.by as f64 / all);
             (names.take(2).collect::<Vec<_>>().join(", "), by)
         };

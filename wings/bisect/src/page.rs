@@ -69,6 +69,8 @@ pub enum RangeEnd {
     NoStep,
     /// Further comparisons would not locate the change.
     Unsure,
+    /// Comparisons on this machine are too noisy to locate it within the budget.
+    TooNoisy,
     Budget,
     /// Fewer than two versions are usable.
     Nothing,
@@ -125,9 +127,12 @@ impl SearchedRange {
     /// Whether the search ended without certainty although a change is more probable than none.
     #[must_use]
     pub fn is_suspicious(&self) -> bool {
-        let is_uncertain =
-            matches!(self.end, RangeEnd::NoStep | RangeEnd::Unsure | RangeEnd::Budget);
-        is_uncertain && self.no_step < 0.5
+        (self.end == RangeEnd::NoStep || self.is_open()) && self.no_step < 0.5
+    }
+
+    /// Whether the search ended without an answer.
+    fn is_open(&self) -> bool {
+        matches!(self.end, RangeEnd::Unsure | RangeEnd::TooNoisy | RangeEnd::Budget)
     }
 
     fn sources(&self) -> Option<BTreeSet<&str>> {
@@ -283,7 +288,7 @@ const IMPROBABLE: f64 = 0.05;
 fn measured(measure: SearchMeasure) -> &'static str {
     match measure {
         SearchMeasure::Qps => "QPS",
-        SearchMeasure::Cpu => "server CPU time per operation",
+        SearchMeasure::Cpu => "CPU time per operation of the serving threads",
         SearchMeasure::Instructions => "instructions per operation of the serving thread",
     }
 }
@@ -350,22 +355,27 @@ fn most_probable(range: &SearchedRange) -> String {
 
 const REGION: f64 = 0.9;
 
-/// The shortest series of versions that has the change with a probability of [`REGION`]; empty if it is nearly all of
-/// them, or if the probability is not reached.
-fn region(range: &SearchedRange) -> String {
+/// The shortest series of versions that has the change with a probability of at least [`REGION`], and the probability.
+fn likely_versions(range: &SearchedRange) -> Option<(usize, usize, f64)> {
     let all: Vec<f64> = range.versions.iter().map(|it| it.probability).collect();
-    let windows = (1..all.len()).flat_map(|length| {
+    let mut windows = (1..all.len()).flat_map(|length| {
         let sums = all.windows(length).map(|window| window.iter().sum::<f64>()).enumerate();
         sums.map(move |(from, sum)| (from, from + length - 1, sum)).collect::<Vec<_>>()
     });
-    let found = windows.into_iter().find(|(_, _, sum)| *sum >= REGION);
-    match found {
-        Some((from, to, sum)) if to > from && 4 * (to - from + 1) <= 3 * all.len() => format!(
-            "; it came with one of {} to {} with a probability of {}",
-            range.name(from),
-            range.name(to),
-            confidence(sum)
-        ),
+    windows.find(|(_, _, sum)| *sum >= REGION)
+}
+
+/// Empty if they are nearly all versions, or if the probability is not reached.
+fn region(range: &SearchedRange) -> String {
+    match likely_versions(range) {
+        Some((from, to, sum)) if to > from && 4 * (to - from + 1) <= 3 * range.versions.len() => {
+            format!(
+                "; it came with one of {} to {} with a probability of {}",
+                range.name(from),
+                range.name(to),
+                confidence(sum)
+            )
+        }
         _ => String::new(),
     }
 }
@@ -379,10 +389,20 @@ fn of_equal_ends(search: &Bisection<'_>, range: &SearchedRange, between: &str) -
         true => is_within(range.ends, COUNT_THRESHOLD / 2.0),
         false => is_probable && is_within(range.ends, WIDE),
     };
-    let more =
-        if is_counted { "" } else { "; a quieter machine tells more, and `--count` needs none" };
+    let more = match search.measure {
+        SearchMeasure::Qps => "; a quieter machine tells more, and `--count` needs none",
+        SearchMeasure::Cpu => {
+            "; `--count` tells more on any machine, and `--by qps` searches for changes of waiting too"
+        }
+        SearchMeasure::Instructions => {
+            "; `--by qps` searches for changes of waiting and caches too"
+        }
+    };
     match (is_equal, is_probable) {
-        (true, _) => format!("did not change {between} ({by}), so there is nothing to search"),
+        (true, _) if search.measure == SearchMeasure::Qps => {
+            format!("did not change {between} ({by}), so there is nothing to search")
+        }
+        (true, _) => format!("did not change {between} ({by}){more}"),
         (_, true) => {
             format!("no change was found {between} ({by}), but small ones are not excluded{more}")
         }
@@ -402,15 +422,15 @@ fn answer(search: &Bisection<'_>) -> String {
     };
     match range.end {
         RangeEnd::Found => format!("{of} changed at {}", found()),
-        RangeEnd::Unsure | RangeEnd::Budget if !range.steps.is_empty() => format!(
+        _ if range.is_open() && !range.steps.is_empty() => format!(
             "{of} changed at {}; whether it changed elsewhere too is not certain: {}",
             found(),
             most_probable()
         ),
-        RangeEnd::Unsure | RangeEnd::Budget if range.no_step <= IMPROBABLE => {
+        _ if range.is_open() && range.no_step <= IMPROBABLE => {
             format!("{of} changed {between}, but where is not certain: {}", most_probable())
         }
-        RangeEnd::Unsure | RangeEnd::Budget => format!(
+        RangeEnd::Unsure | RangeEnd::TooNoisy | RangeEnd::Budget => format!(
             "{of}: whether it changed {between} is not certain ({}): {}",
             change(range.ends),
             most_probable()
@@ -460,6 +480,9 @@ fn notes(search: &Bisection<'_>) -> Vec<String> {
             counted(u64::from(search.comparisons), "comparison")
         ));
     }
+    if range.end == RangeEnd::TooNoisy {
+        notes.push(too_noisy(search, range));
+    }
     if search.measure == SearchMeasure::Instructions && !range.versions.is_empty() {
         notes.push(
             "counts of instructions repeat almost exactly, so one comparison decides about a version, and the search \
@@ -468,6 +491,30 @@ fn notes(search: &Bisection<'_>) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Why the search stopped early, what it learned, and what to do.
+fn too_noisy(search: &Bisection<'_>, range: &SearchedRange) -> String {
+    let ends = [0, range.versions.len().saturating_sub(1)];
+    let [first, last] = ends.map(|end| range.name(end));
+    let left = match likely_versions(range) {
+        Some((from, to, probability)) if [from, to] != ends => {
+            let [from, to] = [from, to].map(|at| range.name(at));
+            let place = if from == to { from.to_owned() } else { format!("one of {from} to {to}") };
+            format!(
+                "the change came with {place} with a probability of {}",
+                confidence(probability)
+            )
+        }
+        _ => format!("a change may be anywhere between {first} and {last}"),
+    };
+    format!(
+        "the search stopped after {}, because on a machine as noisy as this one, the rest of the budget would not \
+         find the version; {left}; with `--count`, one comparison decides about a version on any machine; comparisons \
+         of {} need a quieter machine or a larger `--budget`",
+        counted(u64::from(search.comparisons), "comparison"),
+        measured(search.measure)
+    )
 }
 
 /// Comparisons and changes between builds from different sources, and their meaning.
@@ -511,9 +558,8 @@ fn sources(range: &SearchedRange) -> Vec<String> {
 fn runners_up(range: &SearchedRange) -> Option<String> {
     let is_compared = range.versions.iter().any(|it| it.comparisons > 0);
     let may_name = match range.end {
-        RangeEnd::Unsure | RangeEnd::Budget => true,
         RangeEnd::Interrupted => range.steps.is_empty(),
-        _ => false,
+        _ => range.is_open(),
     };
     let named = usize::from(may_name && named_place(range).is_some());
     let others = range.runners_up.iter().skip(named);

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_ledger::Ledger;
-use assay_model::{Counting, Profiling, SearchMeasure, SearchPart, WatchPart, limits};
+use assay_model::{
+    Counting, JudgedFigures, Profiling, SearchMeasure, SearchPart, WatchPart, limits,
+};
 use assay_plan::Request;
 use jiff::Timestamp;
 
@@ -96,6 +98,23 @@ impl SearchRequest {
     }
 }
 
+/// The measure of the latest unfinished search of these ranges, if this user's assay has begun one. The same command
+/// continues it, whatever the machine can count now.
+pub(super) fn begun_measure(
+    ranges: &[SearchRange],
+    paths: &[String],
+    request: &Request,
+    ledger: &Ledger,
+) -> Result<Option<SearchMeasure>> {
+    let names: Vec<String> = ranges.iter().map(|range| named(range, paths)).collect();
+    let all = searches(ledger, |part| names.contains(&part.range))?;
+    let is_begun = |search: &&VersionSearch| {
+        let is_open = !search.has_ended() && search.watch.is_none() && is_own(search);
+        is_open && is_alike(&search.request, &timed(request.clone(), search.terms.measure))
+    };
+    Ok(all.iter().rev().find(is_begun).map(|search| search.terms.measure))
+}
+
 /// A request with the effort of another one.
 pub fn with_effort(request: Request, effort: Request) -> Request {
     let Request { preset, check, profile, slice_s, write_slice_s, turn_s, blocks, rounds, .. } =
@@ -105,13 +124,18 @@ pub fn with_effort(request: Request, effort: Request) -> Request {
 
 const PROFILE_S: f64 = 21.0;
 
-fn timed(request: Request, measure: SearchMeasure) -> Request {
+pub(super) fn timed(request: Request, measure: SearchMeasure) -> Request {
     let request = Request {
         systems: Vec::new(),
         twin: Some(false),
         gate: None,
         threshold: None,
         count: Counting::None,
+        // It also decides when a comparison has measured enough.
+        judge: match measure {
+            SearchMeasure::Cpu => JudgedFigures::Cpu,
+            SearchMeasure::Qps | SearchMeasure::Instructions => JudgedFigures::default(),
+        },
         budget_s: Some(COMPARISON_S),
         ..request
     };

@@ -9,7 +9,7 @@ use assay_model::{
     Verdict, WatchPart,
 };
 use assay_plan::{FileError, Request, SystemRequest, without_places};
-use assay_verdict::CellJudgement;
+use assay_verdict::{CellJudgement, JudgedFigure};
 
 use super::decisions::comparison::SD_MIN;
 use super::decisions::{
@@ -299,8 +299,8 @@ pub fn maker(record: &StudyRecord, system: usize) -> Option<String> {
 
 pub fn value(measure: SearchMeasure, cell: &CellJudgement) -> Option<Estimate> {
     match measure {
-        SearchMeasure::Qps => cell.rqps,
-        SearchMeasure::Cpu => cell.cpu_ratio,
+        SearchMeasure::Qps => cell.ratio_by(JudgedFigure::Time),
+        SearchMeasure::Cpu => cell.ratio_by(JudgedFigure::Cpu),
         SearchMeasure::Instructions => cell.count.as_ref()?.ratio,
     }
 }

@@ -1,8 +1,10 @@
 //! Counts in progress.
 
+use std::path::Path;
+
 use assay_callgrind::Costs;
 use assay_model::CountBatch;
-use assay_symbols::Symbols;
+use assay_symbols::{NameDonor, Symbols};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CellCounts {
@@ -16,7 +18,12 @@ impl CellCounts {
         self.costs.add([&costs]);
     }
 
-    pub(crate) fn named(self, symbols: &mut Symbols) -> Self {
-        Self { costs: self.costs.named(symbols), ..self }
+    /// `donors` returns other builds of a file, whose functions may have names.
+    pub(crate) fn named(
+        self,
+        symbols: &mut Symbols,
+        donors: impl Fn(&Path) -> Vec<NameDonor>,
+    ) -> Self {
+        Self { costs: self.costs.named(symbols, donors), ..self }
     }
 }

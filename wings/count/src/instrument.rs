@@ -43,9 +43,25 @@ impl Instrument {
         (instructions / each.max(1)).clamp(1, most)
     }
 
+    /// Makes a server count from now on. It then stays so, because valgrind would translate the server's code again
+    /// each time, which takes longer than the batches of most tests.
+    pub(crate) fn switch_on(&self, server: &ServerInstance) -> Result<()> {
+        if let Self::Callgrind(held, _) = self {
+            server.counting(&held.valgrind).count(true)?;
+        }
+        Ok(())
+    }
+
+    /// A meter of the server's threads, of which `tid` serves the client.
     pub(crate) fn meter<'a>(&'a self, server: &'a ServerInstance, tid: i32) -> Result<Meter<'a>> {
         let Self::Callgrind(held, _) = self else {
-            return Ok(Meter::Processor { server, tid, counters: None });
+            let mut others = server.threads()?;
+            others.retain(|thread| *thread != tid);
+            return Ok(Meter::Processor(ProcessorMeter {
+                serving: InstructionCounter::user(&[tid])?,
+                background: InstructionCounter::user(&others)?,
+                kernel: InstructionCounter::kernel(&[tid]).ok(),
+            }));
         };
         let counting = server.counting(&held.valgrind);
         let serving = counting.place(tid)?.context("valgrind does not know the thread")?;
@@ -75,25 +91,18 @@ impl Instrument {
             ops: ops.round() as u64,
             server: server.to_owned(),
             stripped: costs.stripped(),
+            matched: costs.matched(),
             instances,
         }
     }
 }
 
 pub(crate) enum Meter<'a> {
-    Processor {
-        server: &'a ServerInstance,
-        tid: i32,
-        /// `None` while not counting.
-        counters: Option<MeterCounters>,
-    },
-    Callgrind {
-        counting: CallgrindCounting<'a>,
-        serving: (i32, u32),
-    },
+    Processor(ProcessorMeter),
+    Callgrind { counting: CallgrindCounting<'a>, serving: (i32, u32) },
 }
 
-pub(crate) struct MeterCounters {
+pub(crate) struct ProcessorMeter {
     serving: InstructionCounter,
     background: InstructionCounter,
     /// Kernel instructions of the serving thread, if this user may count them.
@@ -108,42 +117,11 @@ pub(crate) struct CountReading {
 }
 
 impl Meter<'_> {
-    pub(crate) fn begin(&mut self) -> Result<()> {
-        match self {
-            Self::Callgrind { counting, .. } => counting.count(true)?,
-            Self::Processor { server, tid, counters } => {
-                let mut others = server.threads()?;
-                others.retain(|thread| thread != tid);
-                *counters = Some(MeterCounters {
-                    serving: InstructionCounter::user(&[*tid])?,
-                    background: InstructionCounter::user(&others)?,
-                    kernel: InstructionCounter::kernel(&[*tid]).ok(),
-                });
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn end(&mut self) -> Result<()> {
-        match self {
-            Self::Callgrind { counting, .. } => counting.count(false)?,
-            Self::Processor { counters, .. } => *counters = None,
-        }
-        Ok(())
-    }
-
+    /// Counts since the last call.
     pub(crate) fn take(&mut self) -> Result<CountReading> {
         let (counting, serving) = match self {
             Self::Callgrind { counting, serving } => (counting, *serving),
-            Self::Processor { counters, .. } => {
-                let counters = counters.as_mut().context("nothing is counted")?;
-                return Ok(CountReading {
-                    serving: counters.serving.take()?,
-                    background: counters.background.take()?,
-                    kernel: counters.kernel.as_mut().map(InstructionCounter::take).transpose()?,
-                    costs: Costs::default(),
-                });
-            }
+            Self::Processor(counters) => return counters.take(),
         };
         let mut taken =
             CountReading { serving: 0, background: 0, kernel: None, costs: Costs::default() };
@@ -158,5 +136,16 @@ impl Meter<'_> {
             taken.costs.add(parts.iter().map(|part| &part.costs));
         }
         Ok(taken)
+    }
+}
+
+impl ProcessorMeter {
+    fn take(&mut self) -> Result<CountReading> {
+        Ok(CountReading {
+            serving: self.serving.take()?,
+            background: self.background.take()?,
+            kernel: self.kernel.as_mut().map(InstructionCounter::take).transpose()?,
+            costs: Costs::default(),
+        })
     }
 }

@@ -3,6 +3,9 @@
 mod counter;
 mod counts;
 mod instrument;
+mod naming;
+mod pace;
+mod servers;
 mod work;
 
 use std::path::Path;
@@ -53,13 +56,14 @@ pub struct CountArgs {
 
 /// Options of `compare` that a count does not need. The plan refuses those on measuring time, and more than one client;
 /// a preset still sets tables and rows.
-const HIDDEN: [&str; 14] = [
+const HIDDEN: [&str; 15] = [
     "budget_s",
     "slice_s",
     "write_slice_s",
     "turn_s",
     "blocks",
     "rounds",
+    "judge",
     "twin",
     "placement",
     "server_cpus",

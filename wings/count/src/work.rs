@@ -2,29 +2,34 @@
 //!
 //! Counts do not depend on other activity of the machine, so all instances of all systems are counted at the same time,
 //! without waiting for a quiet machine. All run the same batches of events, with one client: a batch on one system has
-//! its counterpart on every other. The client connects before anything is counted. Cells whose counts do not decide are
-//! counted on further instances.
+//! its counterpart on every other. The client connects before anything is counted. One test after the other is counted
+//! on all systems and kept. Cells whose counts do not decide are counted on further instances.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use assay_load::ClientWork;
 use assay_model::{
-    CellId, Class, Count, Counting, Experiment, PlannedCell, Setup, StudyDocument as _,
-    StudyDocuments, Test, counted,
+    CellId, Class, Count, CountBatch, Counting, Experiment, PlannedCell, Preparation, Setup,
+    StudyDocument as _, StudyDocuments, Test, counted,
 };
 use assay_plan::{COUNTED_INSTANCES, Request};
+use assay_run::progress::minutes;
 use assay_run::study::afterwards::{Afterwards, StudyExecutor, is_wrong_answer, message, together};
 use assay_run::study::give_way;
 use assay_run::study_records::DocumentCheck;
-use assay_run::systems::{StudyTables, start_counted, with_full_disk};
-use assay_servers::{ServerInstance, shows_waits};
+use assay_run::systems::with_full_disk;
+use assay_servers::{ServerInstance, ServersError, shows_waits};
 use assay_study::Phase;
-use assay_verdict::COUNT_LOOKS;
+use assay_verdict::{COUNT_LOOKS, batches_agree};
 
 use crate::counter::{Counter, OpenedCounter, patient};
 use crate::counts::CellCounts;
 use crate::instrument::Instrument;
+use crate::naming::ServersWithNames;
+use crate::pace::{CountPace, CountRemainder, CountStep};
+use crate::servers::CountedServers;
 
 /// `--count`, and all that `assay count` measures. The report has its section, because counts have verdicts.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +37,12 @@ pub struct InstructionCounts;
 
 const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts \
                         also depend on what else the machine does";
+
+/// Batches counted on each instance: as few as agree ([`batches_agree`]), but all of a write. Work that some of its
+/// events cause, such as the split of a page, is the same on all instances, so a few batches may agree without it. A
+/// system that is counted alone has all, because its figure is that of the events, whose choice no other system shares.
+const READ_BATCHES_MIN: usize = 2;
+const BATCHES_MAX: usize = 6;
 
 struct CellToCount {
     id: CellId,
@@ -69,12 +80,15 @@ impl Afterwards for InstructionCounts {
     }
 
     fn perform(&self, executor: &mut StudyExecutor<'_, '_>) -> Result<()> {
-        CountWork { executor }.count()
+        let servers = ServersWithNames::default();
+        CountWork { executor, pace: CountPace::default(), servers }.count()
     }
 }
 
 struct CountWork<'e, 'a, 'l> {
     executor: &'e mut StudyExecutor<'a, 'l>,
+    pace: CountPace,
+    servers: ServersWithNames,
 }
 
 impl CountWork<'_, '_, '_> {
@@ -82,8 +96,7 @@ impl CountWork<'_, '_, '_> {
     fn count(&mut self) -> Result<()> {
         let environment = self.executor.environment();
         let mut found = None;
-        // The end of a server may have been chance.
-        let (mut failed, mut once) = (BTreeSet::new(), BTreeSet::new());
+        let mut failed: BTreeSet<CellId> = BTreeSet::new();
         loop {
             let mut phases: BTreeMap<Phase, Vec<CellToCount>> = BTreeMap::new();
             for cell in self.cells_to_count()? {
@@ -93,6 +106,7 @@ impl CountWork<'_, '_, '_> {
             }
             let all = || phases.values().flatten();
             if all().next().is_none() {
+                self.note_pace();
                 return Ok(());
             }
             environment.progress.note(&purpose(all()));
@@ -101,16 +115,25 @@ impl CountWork<'_, '_, '_> {
                     Ok(instrument) => found = Some(instrument),
                     Err(error) => return all().try_for_each(|it| self.not_counted(it, &error)),
                 }
-                self.executor.load_once()?;
+                let executor = &mut self.executor;
+                self.pace.timed(CountStep::Load, || executor.load_once())?;
             }
             let instrument = found.as_ref().context("nothing counts")?;
+            let mut later = CountRemainder { starts: phases.len(), tests: all().count() };
             for (phase, cells) in phases {
-                for (cell, has_ended) in self.count_phase(phase, &cells, &once, instrument)? {
-                    if !has_ended || !once.insert(cell) {
-                        failed.insert(cell);
-                    }
-                }
+                later.starts -= 1;
+                later.tests -= cells.len();
+                failed.extend(self.count_phase(phase, &cells, later, instrument)?);
             }
+        }
+    }
+
+    fn note_pace(&self) {
+        let steps = self.pace.words();
+        if !steps.is_empty() {
+            let total = minutes(self.pace.total().as_secs_f64());
+            let message = format!("counting took {total} ({steps})");
+            self.executor.environment().progress.note(&message);
         }
     }
 
@@ -136,7 +159,9 @@ impl CountWork<'_, '_, '_> {
         let mut chosen: BTreeSet<_> = BTreeSet::new();
         let mut cells = Vec::new();
         for PlannedCell { id, .. } in &study.cells {
-            if id.test.ibench().is_some() || !chosen.insert((id.test, id.setup.data())) {
+            // The clients of a measured step send no events.
+            let is_step = id.test.ibench().is_some_and(|step| step.before != Preparation::Loaded);
+            if is_step || !chosen.insert((id.test, id.setup.data())) {
                 continue;
             }
             let counts = (0..self.executor.participants().len()).map(|it| find(&known, it, *id));
@@ -159,64 +184,116 @@ impl CountWork<'_, '_, '_> {
         Ok(cells)
     }
 
-    /// Counts cells on fresh instances and returns those that failed, with whether a server ended. A cell that fails on
-    /// one system is left out on all: it would have no counterpart. `once` are those in which a server has ended
-    /// before.
+    /// Counts cells on fresh instances and returns those that failed. A cell that fails on one system is left out on
+    /// all: it would have no counterpart. `later` is left for later phases.
     fn count_phase(
         &mut self,
         phase: Phase,
         cells: &[CellToCount],
-        once: &BTreeSet<CellId>,
+        later: CountRemainder,
         instrument: &Instrument,
-    ) -> Result<Vec<(CellId, bool)>> {
+    ) -> Result<Vec<CellId>> {
         let environment = self.executor.environment();
         let mut failed = Vec::new();
-        let mut started = self.start_counted_all(phase, instrument)?;
-        let servers = started.as_ref().ok().into_iter().flatten().flatten();
-        if servers.map(ServerInstance::pid).any(|pid| !shows_waits(pid)) {
+        let mut started = self.start_all(phase, instrument)?;
+        let is_hidden = |(_, server): (usize, &ServerInstance)| !shows_waits(server.pid());
+        if started.iter().flat_map(CountedServers::all).any(is_hidden) {
             environment.progress.note(NO_WAITS);
         }
         for (number, cell) in cells.iter().enumerate() {
             environment.interrupt.check()?;
-            let of = format!("{} of {}", number + 1, cells.len());
-            environment.progress.update(&format!("counting {} ({of})", cell.id.test.name));
-            let counted = match &mut started {
-                Ok(instances) => {
-                    self.give_way(instances);
-                    let counted = self.count_cell(cell, instances, instrument);
-                    counted.map_err(|error| match self.ending(instances) {
-                        Some(ending) => (true, ending),
-                        None => (false, error),
-                    })
-                }
-                Err(error) => {
-                    self.not_counted(cell, error)?;
-                    failed.push((cell.id, false));
-                    continue;
-                }
-            };
-            match counted {
+            let tests = later.tests + cells.len() - number;
+            let left = self.pace.left_s(CountRemainder { tests, ..later });
+            let left =
+                left.map_or_else(String::new, |left| format!(", about {} left", minutes(left)));
+            let place = format!("{} of {}{left}", number + 1, cells.len());
+            environment.progress.begin(&format!("counting {} ({place})", cell.id.test.name));
+            if let Err(error) = &started {
+                self.not_counted(cell, error)?;
+                failed.push(cell.id);
+                continue;
+            }
+            let is_last = number + 1 == cells.len();
+            match self.count_or_again(phase, cell, is_last, &mut started, instrument)? {
                 Ok(systems) => self.keep(cell.id, systems, instrument)?,
-                Err((has_ended, error)) => {
-                    if has_ended && !once.contains(&cell.id) {
-                        environment.interrupt.check()?;
-                        let test = &cell.id.test.name;
-                        let again = format!("{test} is counted again later: {}", message(&error));
-                        environment.progress.note(&again);
-                    } else {
-                        self.not_counted(cell, &error)?;
-                    }
-                    failed.push((cell.id, has_ended));
-                    // An instance may have ended, or be left behind in the middle of a batch. All of them start again,
-                    // so that their histories stay equal.
-                    if number + 1 < cells.len() {
-                        drop(started);
-                        started = self.start_counted_all(phase, instrument)?;
-                    }
+                Err(error) => {
+                    self.not_counted(cell, &error)?;
+                    failed.push(cell.id);
                 }
             }
         }
         Ok(failed)
+    }
+
+    /// Counts a cell, and once more if a server ends meanwhile, which may have been chance. After a failure, the
+    /// servers are ready for the next cell, unless this is the last one.
+    fn count_or_again(
+        &mut self,
+        phase: Phase,
+        cell: &CellToCount,
+        is_last: bool,
+        started: &mut Result<CountedServers>,
+        instrument: &Instrument,
+    ) -> Result<Result<Vec<CellCounts>>> {
+        let mut is_repeated = false;
+        loop {
+            let servers = match started {
+                Ok(servers) => servers,
+                Err(error) => return Ok(Err(anyhow!(message(error)))),
+            };
+            self.give_way(servers);
+            let error = match self.count_cell(cell, servers, instrument) {
+                Ok(counts) => return Ok(Ok(counts)),
+                Err(error) => error,
+            };
+            let environment = self.executor.environment();
+            environment.interrupt.check()?;
+            let ending = self.ending(servers);
+            let has_ended = ending.is_some();
+            let why = ending.unwrap_or(error);
+            let goes_on = has_ended && !is_repeated;
+            if goes_on {
+                let test = &cell.id.test.name;
+                environment.progress.note(&format!("{test} is counted again: {}", message(&why)));
+            } else if is_last {
+                return Ok(Err(why));
+            }
+            // Servers that only read differ by their caches, which are filled again. Writes need equal histories. If
+            // none has ended, one may be left behind in the middle of a batch.
+            let is_enough = has_ended && cell.id.test.class == Class::Read;
+            self.start_again(phase, is_enough, started, instrument)?;
+            if !goes_on {
+                return Ok(Err(why));
+            }
+            is_repeated = true;
+        }
+    }
+
+    /// Starts servers again after a failure: if that `is_enough`, those that have ended, else all.
+    fn start_again(
+        &mut self,
+        phase: Phase,
+        is_enough: bool,
+        started: &mut Result<CountedServers>,
+        instrument: &Instrument,
+    ) -> Result<()> {
+        if let Ok(servers) = started {
+            let executor = &*self.executor;
+            let restart = || servers.restart(executor, phase, instrument);
+            if is_enough && self.pace.timed(CountStep::Start, restart).is_ok() {
+                return Ok(());
+            }
+            servers.instances.clear();
+        }
+        *started = self.start_all(phase, instrument)?;
+        Ok(())
+    }
+
+    /// Why a server has ended, if one has.
+    fn ending(&self, servers: &mut CountedServers) -> Option<anyhow::Error> {
+        let (system, ending) = servers.ending()?;
+        let name = self.executor.name(system);
+        Some(anyhow::Error::from(ending).context(format!("`{name}` while it was counted")))
     }
 
     fn keep(
@@ -225,10 +302,16 @@ impl CountWork<'_, '_, '_> {
         systems: Vec<CellCounts>,
         instrument: &Instrument,
     ) -> Result<()> {
+        let began = Instant::now();
         let known = self.executor.known::<Count>()?;
         let mut counts = Vec::with_capacity(systems.len());
         for (system, counted) in systems.into_iter().enumerate() {
-            let counted = counted.named(self.executor.symbols());
+            let participant = self.executor.participants().get(system);
+            let prefix = participant.and_then(|participant| participant.prefix().ok());
+            let (servers, environment) = (&self.servers, self.executor.environment());
+            let counted = counted.named(self.executor.symbols(), |file| {
+                prefix.map_or_else(Vec::new, |prefix| servers.donors(environment, prefix, file))
+            });
             let new = instrument.document(&self.module(system), counted);
             let earlier = find(&known, system, cell).filter(|it| it.by == new.by);
             counts.push(match earlier {
@@ -240,28 +323,20 @@ impl CountWork<'_, '_, '_> {
                 None => new,
             });
         }
-        self.executor.keep(counts.iter().enumerate().map(|(system, it)| (system, cell, it)))
+        self.executor.keep(counts.iter().enumerate().map(|(system, it)| (system, cell, it)))?;
+        self.pace.add(CountStep::Keep, began.elapsed());
+        Ok(())
     }
 
     /// Gives servers that are only counted, and this thread, the lowest priority if another assay measures.
-    fn give_way(&self, instances: &[Vec<ServerInstance>]) {
+    fn give_way(&self, servers: &CountedServers) {
         if self.executor.study().experiment == Experiment::Counted && give_way() {
-            instances.iter().flatten().for_each(ServerInstance::give_way);
+            servers.all().for_each(|(_, server)| server.give_way());
         }
     }
 
-    fn ending(&self, instances: &mut [Vec<ServerInstance>]) -> Option<anyhow::Error> {
-        let servers = instances.iter_mut().flat_map(|servers| servers.iter_mut().enumerate());
-        // One that runs goes on.
-        let mut ended = servers.filter_map(|(system, server)| Some((system, server.thaw().err()?)));
-        let (system, ending) = ended.next()?;
-        let name = self.executor.name(system);
-        Some(anyhow::Error::from(ending).context(format!("`{name}` while it was counted")))
-    }
-
-    fn check_counted(&mut self, phase: Phase, instances: &[Vec<ServerInstance>]) -> Result<()> {
-        let servers = instances.iter().flat_map(|servers| servers.iter().enumerate());
-        let servers = servers.map(|(system, server)| (system, patient(server)));
+    fn check_counted(&mut self, phase: Phase, servers: &CountedServers) -> Result<()> {
+        let servers = servers.all().map(|(system, server)| (system, patient(server)));
         self.executor.check_apart(phase, servers)
     }
 
@@ -272,70 +347,52 @@ impl CountWork<'_, '_, '_> {
         program.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
     }
 
-    /// The instances, each with a server of every system, with filled caches; or why they cannot be counted. Fails if a
-    /// server gives wrong answers.
-    fn start_counted_all(
+    /// The servers of a phase, or why they cannot be counted. Fails if a server gives wrong answers.
+    fn start_all(
         &mut self,
         phase: Phase,
         instrument: &Instrument,
-    ) -> Result<Result<Vec<Vec<ServerInstance>>>> {
-        let mut started = self.started_counted(phase, instrument);
+    ) -> Result<Result<CountedServers>> {
+        let mut started = self.start_once(phase, instrument);
         if let Err(error) = &started
-            && error.chain().any(|it| it.downcast_ref::<assay_servers::ServersError>().is_some())
+            && error.chain().any(|cause| cause.downcast_ref::<ServersError>().is_some())
         {
             // All cells of the phase depend on this start.
             let environment = self.executor.environment();
             environment.interrupt.check()?;
             environment.progress.note(&format!("starting again: {}", message(error)));
-            started = self.started_counted(phase, instrument);
+            started = self.start_once(phase, instrument);
         }
-        if let Ok(instances) = &mut started
+        if let Ok(servers) = &mut started
             && self.executor.request().check
-            && let Err(error) = self.check_counted(phase, instances)
+            && let Err(error) = self.check_counted(phase, servers)
         {
             if is_wrong_answer(&error) {
                 return Err(error);
             }
-            started = Err(self.ending(instances).unwrap_or(error));
+            started = Err(self.ending(servers).unwrap_or(error));
         }
         Ok(started)
     }
 
-    fn started_counted(
-        &self,
-        phase: Phase,
-        instrument: &Instrument,
-    ) -> Result<Vec<Vec<ServerInstance>>> {
-        let (study, site) = (self.executor.study(), self.executor.site());
-        let (participants, templates) = (self.executor.participants(), self.executor.templates());
-        let valgrind = instrument.valgrind();
-        let progress = self.executor.environment().progress;
-        progress.update("starting the servers whose instructions are counted");
-        let all = (0..COUNTED_INSTANCES).flat_map(|_| participants.iter().enumerate());
-        let all = all.map(|(system, participant)| {
-            let template = templates.get(system, phase.data);
-            move || -> Result<ServerInstance> {
-                let server = start_counted(participant, template?, phase, valgrind, site)?;
-                let tables = StudyTables::new(study, &participant.system.spec, phase.data);
-                tables.warm(&patient(&server), true)?;
-                Ok(server)
-            }
-        });
-        let mut all = together(all).into_iter();
-        let systems = participants.len();
-        (0..COUNTED_INSTANCES).map(|_| all.by_ref().take(systems).collect()).collect()
+    fn start_once(&mut self, phase: Phase, instrument: &Instrument) -> Result<CountedServers> {
+        let executor = &*self.executor;
+        self.pace.timed(CountStep::Start, || CountedServers::start(executor, phase, instrument))
     }
 
-    /// Batches of a cell on all systems, sized for the system with the most expensive events.
+    /// Batches of a cell on all systems, sized for the system with the most expensive events. All servers work at the
+    /// same time, and wait for each other after each step.
     fn count_cell(
-        &self,
+        &mut self,
         cell: &CellToCount,
-        instances: &[Vec<ServerInstance>],
+        servers: &mut CountedServers,
         instrument: &Instrument,
     ) -> Result<Vec<CellCounts>> {
         let (study, systems) = (self.executor.study(), self.executor.participants());
-        let servers = || instances.iter().flat_map(|servers| servers.iter().zip(systems));
-        let counters: Vec<Counter<'_>> = servers()
+        let (interrupt, pace) = (&self.executor.environment().interrupt, &mut self.pace);
+        let CountedServers { instances, idle_rates } = servers;
+        let each = instances.iter().flat_map(|servers| servers.iter().zip(systems));
+        let counters: Vec<Counter<'_>> = each
             .map(|(server, participant)| {
                 let system = &participant.system;
                 let work = ClientWork {
@@ -348,22 +405,70 @@ impl CountWork<'_, '_, '_> {
                 Counter { server, instrument, system, work }
             })
             .collect();
-        let opened = together(counters.iter().map(|counter| move || counter.open()));
+        let open = || together(counters.iter().map(|counter| move || counter.open()));
+        let opened = pace.timed(CountStep::Connect, open);
         let mut opened: Vec<OpenedCounter<'_>> = opened.into_iter().collect::<Result<_>>()?;
+        // First of all, because background work goes on after events.
+        if idle_rates.is_empty() {
+            let count = || on_all(&counters, &mut opened, Counter::idle_rate);
+            *idle_rates = pace.timed(CountStep::Idle, count)?;
+        }
+        for (opened, idle_rate) in opened.iter_mut().zip(&*idle_rates) {
+            opened.idle_rate = *idle_rate;
+        }
         // All run the same events, so that their data stay equal.
-        let sized = counters.iter().zip(&mut opened);
-        let sized = together(sized.map(|(counter, opened)| move || counter.events(opened)));
-        let sized: Vec<u64> = sized.into_iter().collect::<Result<_>>()?;
-        let events = cell.events.or(sized.into_iter().min()).context("no system")?;
-        let count = counters.iter().zip(&mut opened);
-        let all = together(count.map(|(counter, opened)| move || counter.batches(opened, events)));
+        let events = match cell.events {
+            Some(events) => events,
+            None => {
+                let size = || on_all(&counters, &mut opened, Counter::size);
+                let sizes = pace.timed(CountStep::Size, size)?;
+                sizes.into_iter().min().context("no system")?
+            }
+        };
+        pace.timed(CountStep::Warm, || {
+            on_all(&counters, &mut opened, |counter, opened| counter.warm(opened, events))
+        })?;
+        let least = match cell.id.test.class {
+            Class::Read if systems.len() > 1 => READ_BATCHES_MIN,
+            Class::Read | Class::Write => BATCHES_MAX,
+        };
+        for number in 1..=BATCHES_MAX {
+            interrupt.check()?;
+            pace.timed(CountStep::Batches, || {
+                on_all(&counters, &mut opened, |counter, opened| counter.batch(opened, events))
+            })?;
+            if number >= least && all_agree(&opened, systems.len()) {
+                break;
+            }
+        }
         let mut counts = vec![CellCounts::default(); systems.len()];
-        for (number, counted) in all.into_iter().enumerate() {
-            let of_system = counts.get_mut(number % systems.len()).context("no system")?;
-            of_system.add(counted?);
+        for (number, opened) in opened.into_iter().enumerate() {
+            counts[number % systems.len()].add(opened.end());
         }
         Ok(counts)
     }
+}
+
+/// Lets all servers do this at the same time.
+fn on_all<'a, T: Send>(
+    counters: &[Counter<'a>],
+    opened: &mut [OpenedCounter<'a>],
+    act: impl Fn(&Counter<'a>, &mut OpenedCounter<'a>) -> Result<T> + Sync,
+) -> Result<Vec<T>> {
+    let act = &act;
+    let acts = counters.iter().zip(opened).map(|(counter, opened)| move || act(counter, opened));
+    together(acts).into_iter().collect()
+}
+
+/// Whether the batches of each system agree with those of the base. The servers of an instance are in the order of the
+/// systems.
+fn all_agree(opened: &[OpenedCounter<'_>], systems: usize) -> bool {
+    let batches = |system: usize| -> Vec<Vec<CountBatch>> {
+        let of_system = opened.iter().skip(system).step_by(systems.max(1));
+        of_system.map(|opened| opened.batches.clone()).collect()
+    };
+    let base = batches(0);
+    (1..systems).all(|system| batches_agree(&base, &batches(system)))
 }
 
 fn find(known: &[(usize, CellId, Count)], system: usize, cell: CellId) -> Option<&Count> {

@@ -52,7 +52,8 @@ pub struct GateArgs {
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
     others: Vec<String>,
 
-    /// Largest slowdown that passes, as a share of the base's QPS
+    /// Largest slowdown that passes, as a share of the base's QPS; with `--judge cpu`, largest increase in CPU time per
+    /// operation
     #[arg(long, value_name = "PERCENT", value_parser = parse_percent, allow_hyphen_values = true)]
     #[arg(required_unless_present_any = ["study", "max_more"])]
     max_slowdown: Option<f64>,

@@ -8,8 +8,8 @@ use assay_bisect::{
 };
 use assay_ledger::Ledger;
 use assay_model::{
-    CellId, Estimate, NamedVersion, Origin, SearchMeasure, Setup, StudyRecord, System, SystemSpec,
-    WatchPart,
+    CellId, Estimate, JudgedFigures, NamedVersion, Origin, SearchMeasure, Setup, StudyRecord,
+    System, SystemSpec, WatchPart,
 };
 use assay_plan::parse_system;
 use assay_run::study;
@@ -199,6 +199,15 @@ impl Versions {
     }
 }
 
+/// Measures of a watched test beside its instructions, by what a study is judged by.
+fn timed_measures(judge: JudgedFigures) -> &'static [SearchMeasure] {
+    match judge {
+        JudgedFigures::Both => &[SearchMeasure::Cpu, SearchMeasure::Qps],
+        JudgedFigures::Time => &[SearchMeasure::Qps],
+        JudgedFigures::Cpu => &[SearchMeasure::Cpu],
+    }
+}
+
 fn add(
     lines: &mut Vec<WatchLine>,
     record: &StudyRecord,
@@ -214,7 +223,8 @@ fn add(
             sources.len() - 1
         })
     };
-    for measure in [SearchMeasure::Instructions, SearchMeasure::Qps] {
+    let timed = timed_measures(record.study.judge).iter().copied();
+    for measure in std::iter::once(SearchMeasure::Instructions).chain(timed) {
         for judged in judgement.cells.iter().filter(|it| it.system != 0) {
             let system = Some(&record.systems[judged.system]).filter(|system| !system.is_twin);
             let version = system.and_then(|system| versions.place_of(system));

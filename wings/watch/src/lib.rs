@@ -15,7 +15,9 @@ use anyhow::{Result, bail};
 use assay_bisect as bisect;
 use assay_bisect::{SearchEnd, SearchRange, SearchRequest};
 use assay_ledger::Ledger;
-use assay_model::{COUNT_THRESHOLD, CellId, Counting, SearchMeasure, WatchPart, counted};
+use assay_model::{
+    COUNT_THRESHOLD, CellId, Counting, JudgedFigures, SearchMeasure, WatchPart, counted,
+};
 use assay_plan::{Request, SetupRequest, StudyPlan, SystemRequest, THRESHOLD};
 use clap::Args;
 use fs_err as fs;
@@ -75,6 +77,7 @@ fn watch(args: &WatchArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let accept_expired_index = accept_expired_index || request.accept_expired_index;
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
     let request = config_file::scale(request, machine_facts(&env.cache_dir)?, quiet)?;
+    let request = with_counts(request, &range, &env)?;
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     let mut ledger = Ledger::open(&file)?;
     let name = asked.name.clone().unwrap_or_else(|| {
@@ -118,6 +121,25 @@ fn watch(args: &WatchArgs, cache_dir: Option<&Path>) -> Result<Exit> {
         WatchEnd::Done if watching.is_incomplete || !is_reported => Exit::Incomplete,
         WatchEnd::Done => Exit::Done,
     })
+}
+
+/// Counts instructions too, where this machine can, unless the file says by what versions are compared: a search by
+/// count needs no quiet machine.
+fn with_counts(request: Request, range: &SearchRange, env: &Environment<'_>) -> Result<Request> {
+    if request.count != Counting::None || request.judge != JudgedFigures::Both {
+        return Ok(request);
+    }
+    let counted = Request { count: Counting::After, ..request.clone() };
+    match bisect::can_count(&counted, range, env) {
+        Ok(()) => Ok(counted),
+        Err(error) => {
+            env.interrupt.check()?;
+            env.progress.note(&format!(
+                "comparing by CPU time per operation and by time, because instructions cannot be counted: {error:#}"
+            ));
+            Ok(request)
+        }
+    }
 }
 
 fn read(file: &Path, quiet: bool) -> Result<(WatchRequest, Request)> {
@@ -241,7 +263,9 @@ impl WatchRun<'_, '_> {
     fn finish_unfinished(&mut self) -> Result<WatchEnd> {
         let known = self.history()?.measured;
         for record in studies(self.ledger, &self.part, false)? {
+            // Whether it counts may follow from what the machine could count then.
             let request = assay_plan::request_of(&record.study)?;
+            let request = Request { count: self.request.count, ..request };
             if !bisect::is_alike(&request, &self.request) {
                 continue;
             }
@@ -401,7 +425,7 @@ impl WatchRun<'_, '_> {
         }
     }
 
-    /// Worthwhile searches: interrupted ones, then the most significant ones.
+    /// Worthwhile searches: interrupted ones, then by the firmest measure, the most significant ones first.
     fn wanted(&self, history: &WatchHistory) -> Vec<WantedSearch> {
         let mut wanted = Vec::new();
         for PastSearch { known, line, ends } in &history.searches {
@@ -414,17 +438,16 @@ impl WatchRun<'_, '_> {
         }
         for (place, line) in history.lines.iter().enumerate() {
             let ended = || history.searches.iter().filter(|it| it.known.has_ended);
-            // Counts explain times.
+            // Counts explain CPU time, and both explain times.
             let explains = |it: &&PastSearch| {
-                it.known.measure == SearchMeasure::Instructions
+                it.known.measure > line.measure
                     && !it.known.steps.is_empty()
                     && history.lines[it.line].test == line.test
             };
             let own = ended().filter(|it| it.line == place);
-            let counted =
-                ended().filter(|it| line.measure != SearchMeasure::Instructions && explains(it));
+            let firmer = ended().filter(explains);
             let known: Vec<_> =
-                own.chain(counted).flat_map(|it| it.searched(&self.versions)).collect();
+                own.chain(firmer).flat_map(|it| it.searched(&self.versions)).collect();
             let suspicion = suspect(&line.values, &known, self.noise(line.measure));
             wanted.extend(suspicion.map(|Suspicion { ends, significance }| WantedSearch {
                 line: place,
@@ -432,7 +455,9 @@ impl WatchRun<'_, '_> {
                 significance,
             }));
         }
-        wanted.sort_by(|a, b| b.significance.total_cmp(&a.significance));
+        let key =
+            |it: &WantedSearch| (it.significance.is_infinite(), history.lines[it.line].measure);
+        wanted.sort_by(|a, b| key(b).cmp(&key(a)).then(b.significance.total_cmp(&a.significance)));
         wanted
     }
 
@@ -481,7 +506,7 @@ the version that made a change, shows all changes so far, and ends. The ledger k
 
 The file has options as a study file does, and what is watched:
   tests = [\"point-query\", \"update-one\"]
-  count = \"only\"                             # instructions; without it, time
+  count = \"only\"                             # instructions alone; without it, CPU and time too
   [watch]
   range = \"mariadb@11.4.5..11.8\"            # or a repository, with commits = \"REL_17_0..origin/master\"
 

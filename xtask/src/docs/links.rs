@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use anyhow::Result;
 use fs_err as fs;
 
+use super::BOOKS;
 use super::rules::without_code;
 
 pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
@@ -13,9 +14,12 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
     for page in pages {
         headings.insert(page.clone(), anchors(&fs::read_to_string(page)?));
     }
-    let summary = root.join("docs/SUMMARY.md");
-    let listed = links(&fs::read_to_string(&summary)?);
-    let listed: Vec<PathBuf> = listed.iter().map(|it| root.join("docs").join(it)).collect();
+    let mut listed: Vec<PathBuf> = Vec::new();
+    for book in BOOKS {
+        let folder = root.join(book);
+        let summary = fs::read_to_string(folder.join("SUMMARY.md"))?;
+        listed.extend(links(&summary).iter().map(|link| plain(&folder.join(link))));
+    }
     let mut offences = Vec::new();
     for page in pages {
         let shown = page.strip_prefix(root).unwrap_or(page).display();
@@ -35,9 +39,8 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
             if page.starts_with(&book) && !target.starts_with(&book) {
                 offences.push(format!("{shown}: `{link}` leads out of the book"));
             } else if page.starts_with(&book) && is_page && !listed.contains(&target) {
-                offences.push(format!(
-                    "{shown}: `{link}` leads to a page that docs/SUMMARY.md does not list"
-                ));
+                offences
+                    .push(format!("{shown}: `{link}` leads to a page that no SUMMARY.md lists"));
             }
             let has_anchor = |known: &Vec<String>| known.iter().any(|it| it == anchor);
             if !anchor.is_empty() && !headings.get(&target).is_some_and(has_anchor) {

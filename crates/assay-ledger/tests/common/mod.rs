@@ -283,14 +283,16 @@ fn study() -> impl Strategy<Value = Study> {
                 cells,
                 setups,
                 experiment,
+                segments: blocks % 3,
                 cpus: CpuLists { servers: (0..blocks % 3).collect(), clients: Vec::new() },
                 table_form,
                 statements,
                 terms,
                 request: request.into(),
-                recipe: String::new(),
                 workload_version,
                 assay_version,
+                is_noisy: blocks.is_multiple_of(7),
+                ..Study::published(String::new(), 0, &[])
             }
         },
     )

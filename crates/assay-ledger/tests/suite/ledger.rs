@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_ledger::{Ledger, Problem};
 use assay_model::{
     Attachment, CallNode, CallTree, CellDocument, CellId, DataSet, EventKind, Hint, Priority,
-    ProcessorPart, Profile, ProfileLimits, Series, SliceId, SliceOutcome, StackFrame, StudyEvent,
-    StudyRecord, TestSet, Waits,
+    ProcessorPart, Profile, ProfileLimits, Series, Slice, SliceId, SliceOutcome, StackFrame,
+    StudyEvent, StudyRecord, TestSet, Waits,
 };
 use proptest::prelude::*;
 use rusqlite::Connection;
@@ -111,6 +111,13 @@ fn slices_are_unique_and_studies_are_atomic() {
     again.round += 1;
     ledger.add_slice("sample", &again).unwrap();
     assert_eq!(ledger.read("sample").unwrap().slices.len(), record.slices.len() + 1);
+    // Of the slices of a round, all are added or none.
+    let next = Slice { round: again.round + 100, ..again.clone() };
+    let error = ledger.add_slices("sample", &[next.clone(), again.clone()]).unwrap_err();
+    assert!(matches!(error.problem, Problem::Twice(_)), "{error}");
+    let later = Slice { round: next.round + 1, ..again };
+    ledger.add_slices("sample", &[next, later]).unwrap();
+    assert_eq!(ledger.read("sample").unwrap().slices.len(), record.slices.len() + 3);
 
     record.study.id = "other".to_owned();
     record.systems.truncate(1);

@@ -1,5 +1,7 @@
 //! The threads of a client: each connects, executes orders, and keeps its connections until the session ends.
 
+use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
@@ -52,13 +54,27 @@ pub(super) struct ClientShared {
     lowest: AtomicU64,
     /// Threads that still insert or delete. Queries end with the last one.
     writers: AtomicU32,
+    deletes: bool,
+}
+
+/// A part of a step, as an order for all of its threads.
+#[derive(Debug, Clone)]
+pub(super) struct SegmentOrder {
+    /// The time of the segment counts from this instant.
+    pub(super) start: Instant,
+    /// Numbers of the statements that each client inserts.
+    pub(super) statements: Range<u64>,
 }
 
 impl ClientShared {
     pub(super) fn new(common: &Arc<Common>, step: &IbenchStep) -> Arc<Self> {
-        let writers = 1 + u32::from(step.deletes);
-        let (lowest, writers) = (AtomicU64::new(0), AtomicU32::new(writers));
-        Arc::new(Self { common: Arc::clone(common), lowest, writers })
+        let (lowest, writers) = (AtomicU64::new(0), AtomicU32::new(0));
+        Arc::new(Self { common: Arc::clone(common), lowest, writers, deletes: step.deletes })
+    }
+
+    /// Begins a segment. Its threads must not have begun.
+    pub(super) fn begin(&self) {
+        self.writers.store(1 + u32::from(self.deletes), Ordering::Relaxed);
     }
 
     fn is_stopped(&self) -> bool {
@@ -97,21 +113,38 @@ pub(super) enum ThreadTask {
     Insert {
         rows: IbenchRows,
         /// Statement numbers from the generator; `None` if it inserts without one.
-        numbers: Option<Receiver<u64>>,
+        numbers: Option<QueueReceiver>,
         indexes: Vec<String>,
     },
     /// Delete rows. The keys are those at which deletes begin to look.
-    Delete(Receiver<u64>),
+    Delete(QueueReceiver),
     /// Query as fast as possible until the writers have ended.
-    Query(IbenchQueryText),
+    Query { queries: IbenchQueryText, next: NextQuery },
     /// Send statement numbers, of an insert and a delete alternately, at the pace of the step.
     Generate {
-        inserts: SyncSender<u64>,
+        inserts: QueueSender,
         /// Channel for the key at which each delete begins to look.
-        deletes: Option<SyncSender<u64>>,
+        deletes: Option<QueueSender>,
+        /// Key at which the next delete begins to look.
+        lowest: u64,
     },
     /// Keep transactions open, each for this time.
-    Hold(Duration),
+    Hold {
+        time: Duration,
+        /// Rest of the time of the transaction that is open between segments.
+        left: Option<Duration>,
+    },
+}
+
+/// Statement numbers or keys; `None` ends a segment.
+pub(super) type QueueSender = SyncSender<Option<u64>>;
+pub(super) type QueueReceiver = Receiver<Option<u64>>;
+
+#[derive(Debug, Default)]
+pub(super) struct NextQuery {
+    number: u64,
+    /// Highest key, as last read.
+    highest: u64,
 }
 
 #[derive(Debug)]
@@ -135,10 +168,10 @@ impl TaskContext {
         (0..count).try_for_each(|_| execute(wire, EMPTY))
     }
 
-    /// Works until the step is over for this thread. On failure, all threads of the step end.
-    fn work(&mut self, task: ThreadTask, start: Instant) -> Result<TaskDone> {
+    /// Works until the segment is over for this thread. On failure, all threads of the step end.
+    fn work(&mut self, task: &mut ThreadTask, order: &SegmentOrder) -> Result<TaskDone> {
         let is_writer = matches!(task, ThreadTask::Insert { .. } | ThreadTask::Delete(_));
-        let done = self.carry_out(task, start);
+        let done = self.carry_out(task, order);
         let done = done.map(|counts| TaskDone { end: Instant::now(), counts });
         if is_writer {
             self.shared.writers.fetch_sub(1, Ordering::Relaxed);
@@ -149,38 +182,39 @@ impl TaskContext {
         done
     }
 
-    fn carry_out(&mut self, task: ThreadTask, start: Instant) -> Result<StepTaskCounts> {
+    fn carry_out(&mut self, task: &mut ThreadTask, order: &SegmentOrder) -> Result<StepTaskCounts> {
+        let start = order.start;
         Ok(match task {
             ThreadTask::Insert { rows, numbers, indexes } => {
-                let tally = self.insert_rows(&rows, numbers, start)?;
-                StepTaskCounts::Inserts { tally, indexes: self.build_indexes(&indexes)? }
+                let tally = self.insert_rows(rows, numbers.as_ref(), order)?;
+                StepTaskCounts::Inserts { tally, indexes: self.build_indexes(indexes)? }
             }
             ThreadTask::Delete(keys) => StepTaskCounts::Deletes(self.delete_rows(keys, start)?),
-            ThreadTask::Query(queries) => {
-                StepTaskCounts::Queries(self.send_queries(&queries, start)?)
+            ThreadTask::Query { queries, next } => {
+                StepTaskCounts::Queries(self.send_queries(queries, next, start)?)
             }
-            ThreadTask::Generate { inserts, deletes } => {
-                StepTaskCounts::Lowest(self.generate(&inserts, deletes.as_ref(), start)?)
+            ThreadTask::Generate { inserts, deletes, lowest } => {
+                let queues = (&*inserts, deletes.as_ref());
+                StepTaskCounts::Lowest(self.generate(queues, lowest, order)?)
             }
-            ThreadTask::Hold(time) => {
-                self.hold_transactions(time)?;
+            ThreadTask::Hold { time, left } => {
+                self.hold_transactions(*time, left, order)?;
                 StepTaskCounts::Nothing
             }
         })
     }
 
-    /// Dropping the numbers at the end, or on an error, ends the generator.
     fn insert_rows(
         &mut self,
         rows: &IbenchRows,
-        numbers: Option<Receiver<u64>>,
-        start: Instant,
+        numbers: Option<&QueueReceiver>,
+        order: &SegmentOrder,
     ) -> Result<IbenchTally> {
         let mut tally = IbenchTally::new(true)?;
         let (mut second, mut text) = (WholeSecond::default(), Vec::new());
         let numbers: Box<dyn Iterator<Item = u64>> = match numbers {
-            Some(numbers) => Box::new(numbers.into_iter()),
-            None => Box::new(0..self.step.statements()),
+            Some(numbers) => Box::new(queued(numbers)),
+            None => Box::new(order.statements.clone()),
         };
         for number in numbers {
             if self.shared.is_stopped() {
@@ -188,7 +222,7 @@ impl TaskContext {
             }
             rows.write(number, self.step.rows_per_statement(), second.now(), &mut text);
             let wire = &mut self.wires[0];
-            let affected = send(wire, &text, start, &mut tally, |reply| reply.affected)?;
+            let affected = send(wire, &text, order.start, &mut tally, |reply| reply.affected)?;
             self.shared.common.inserted.fetch_add(affected, Ordering::Relaxed);
         }
         Ok(tally)
@@ -204,10 +238,10 @@ impl TaskContext {
         Ok(Some(began.elapsed()))
     }
 
-    fn delete_rows(&mut self, keys: Receiver<u64>, start: Instant) -> Result<IbenchTally> {
+    fn delete_rows(&mut self, keys: &QueueReceiver, start: Instant) -> Result<IbenchTally> {
         let mut tally = IbenchTally::new(true)?;
         let mut text = Vec::new();
-        for lowest in keys {
+        for lowest in queued(keys) {
             if self.shared.is_stopped() {
                 break;
             }
@@ -219,57 +253,68 @@ impl TaskContext {
         Ok(tally)
     }
 
-    fn send_queries(&mut self, queries: &IbenchQueryText, start: Instant) -> Result<IbenchTally> {
+    fn send_queries(
+        &mut self,
+        queries: &IbenchQueryText,
+        next: &mut NextQuery,
+        start: Instant,
+    ) -> Result<IbenchTally> {
         let mut tally = IbenchTally::new(false)?;
         let mut text = Vec::new();
         let draws_keys =
             self.step.queries.is_some_and(|queries| queries.kind == IbenchQuery::Point);
-        let (mut highest, mut number) = (0, 0);
         while !self.shared.is_over() {
             let wire = &mut self.wires[0];
-            if draws_keys && number % READ_HIGHEST_EVERY == 0 {
-                highest = single_number(wire, &self.table.highest())?;
+            if draws_keys && next.number.is_multiple_of(READ_HIGHEST_EVERY) {
+                next.highest = single_number(wire, &self.table.highest())?;
             }
             let lowest = self.shared.lowest.load(Ordering::Relaxed);
-            queries.write(number, IbenchKeys { lowest, highest }, &mut text);
+            queries.write(next.number, IbenchKeys { lowest, highest: next.highest }, &mut text);
             send(wire, &text, start, &mut tally, |reply| reply.rows)?;
-            number += 1;
+            next.number += 1;
             self.shared.common.queries.fetch_add(1, Ordering::Relaxed);
         }
         Ok(tally)
     }
 
+    /// `lowest` is the key at which the next delete begins to look. The pace begins anew with each segment.
     fn generate(
         &mut self,
-        inserts: &SyncSender<u64>,
-        deletes: Option<&SyncSender<u64>>,
-        start: Instant,
+        (inserts, deletes): (&QueueSender, Option<&QueueSender>),
+        lowest: &mut u64,
+        order: &SegmentOrder,
     ) -> Result<LowestQueries> {
+        let SegmentOrder { start, statements } = order.clone();
+        let first = statements.start;
         let mut queries = LowestQueries::default();
         let rows = u64::from(self.step.rows_per_statement());
         let mut pace = self.step.statements_per_second().map(IbenchPace::new);
-        let mut lowest = 0;
-        for statement in 0..self.step.statements() {
+        for statement in statements {
             if deletes.is_some() && statement % READ_LOWEST_EVERY == 0 {
-                lowest = self.read_lowest(&mut queries)?;
+                *lowest = self.read_lowest(&mut queries)?;
             }
             // The receiver has failed, and reports why.
-            if inserts.send(statement).is_err() {
+            if inserts.send(Some(statement)).is_err() {
                 break;
             }
             if let Some(deletes) = deletes {
-                self.shared.lowest.store(lowest, Ordering::Relaxed);
-                if deletes.send(lowest).is_err() {
+                self.shared.lowest.store(*lowest, Ordering::Relaxed);
+                if deletes.send(Some(*lowest)).is_err() {
                     break;
                 }
-                lowest += rows;
+                *lowest += rows;
             }
-            let until = pace.as_mut().and_then(|pace| pace.wait_until(statement, start.elapsed()));
+            let number = statement - first;
+            let until = pace.as_mut().and_then(|pace| pace.wait_until(number, start.elapsed()));
             let is_stopped =
                 |until| !self.shared.sleep_until(start + until, ClientShared::is_stopped);
             if until.is_some_and(is_stopped) {
                 break;
             }
+        }
+        for queue in iter::once(inserts).chain(deletes) {
+            // A receiver that has failed needs no end.
+            let _ = queue.send(None);
         }
         Ok(queries)
     }
@@ -285,21 +330,45 @@ impl TaskContext {
         Ok(lowest)
     }
 
-    fn hold_transactions(&mut self, time: Duration) -> Result<()> {
+    /// A transaction stays open from one segment to the next. `left` is the rest of its time, in which pauses between
+    /// segments do not count.
+    fn hold_transactions(
+        &mut self,
+        time: Duration,
+        left: &mut Option<Duration>,
+        order: &SegmentOrder,
+    ) -> Result<()> {
         let read = self.table.read_one();
+        let is_last = order.statements.end >= self.step.statements();
         let wire = &mut self.wires[0];
         while !self.shared.is_over() {
-            execute(wire, self.table.begin().as_bytes())?;
-            execute(wire, read.as_bytes())?;
-            self.shared.sleep_until(Instant::now() + time, ClientShared::is_over);
+            let rest = match left.take() {
+                Some(rest) => rest,
+                None => {
+                    execute(wire, self.table.begin().as_bytes())?;
+                    execute(wire, read.as_bytes())?;
+                    time
+                }
+            };
+            let began = Instant::now();
+            let is_complete = self.shared.sleep_until(began + rest, ClientShared::is_over);
+            if !is_complete && !is_last {
+                *left = Some(rest.saturating_sub(began.elapsed()));
+                break;
+            }
             execute(wire, b"COMMIT")?;
         }
         Ok(())
     }
 }
 
+fn queued(queue: &QueueReceiver) -> impl Iterator<Item = u64> {
+    // A generator that has ended without `None` has failed, or was stopped.
+    iter::from_fn(move || queue.recv().ok().flatten())
+}
+
 /// The only number of a query's result; 0 for NULL.
-fn single_number(wire: &mut Connection, sql: &str) -> Result<u64> {
+pub(super) fn single_number(wire: &mut Connection, sql: &str) -> Result<u64> {
     Ok(query(wire, sql)?.first_string().and_then(|text| text.parse().ok()).unwrap_or(0))
 }
 
@@ -362,13 +431,8 @@ pub(super) struct RoleThread {
 }
 
 enum ThreadOrder {
-    RoundTrips {
-        connection: usize,
-        count: u32,
-        done: Sender<Result<()>>,
-    },
-    /// Start working. The time of the step counts from this instant.
-    Start(Instant),
+    RoundTrips { connection: usize, count: u32, done: Sender<Result<()>> },
+    Work(SegmentOrder),
 }
 
 /// The thread's id, and the server's id and the breaker of each connection.
@@ -391,8 +455,8 @@ impl RoleThread {
         Ok(Self { tid, connection_ids, breakers, done, orders, thread })
     }
 
-    pub(super) fn work(&self, start: Instant) -> Result<()> {
-        self.order(ThreadOrder::Start(start))
+    pub(super) fn work(&self, segment: &SegmentOrder) -> Result<()> {
+        self.order(ThreadOrder::Work(segment.clone()))
     }
 
     pub(super) fn round_trips(&self, connection: usize, count: u32, limit: Duration) -> Result<()> {
@@ -416,8 +480,8 @@ fn execute_orders(
     report: &Sender<Result<TaskDone>>,
     orders: &Receiver<ThreadOrder>,
 ) {
-    let (mut context, task) = match connect() {
-        Ok(connected) => connected,
+    let (mut context, mut task) = match connect() {
+        Ok((context, task)) => (context, Some(task)),
         Err(error) => return drop(greet.send(Err(error))),
     };
     let wires = context.wires.iter();
@@ -431,11 +495,14 @@ fn execute_orders(
                 // If this fails, the receiver is gone.
                 drop(done.send(context.round_trips(connection, count)));
             }
-            ThreadOrder::Start(start) => {
-                // This drops the task's channel ends, so that the other threads do not wait for it.
-                drop(report.send(context.work(task, start)));
-                // The counters of the thread and its connections are read before both end.
-                return drop(orders.recv());
+            ThreadOrder::Work(segment) => {
+                let Some(current) = task.as_mut() else { return };
+                let done = context.work(current, &segment);
+                if context.shared.is_stopped() {
+                    // This drops its channel ends, so that the other threads do not wait for it.
+                    task = None;
+                }
+                drop(report.send(done));
             }
         }
     }

@@ -1,5 +1,7 @@
-//! A step on one server, from creating its tables and connecting its clients to collecting their counts.
+//! A step on one server, from creating its tables and connecting its clients to collecting their counts, segment by
+//! segment.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
@@ -12,7 +14,8 @@ use assay_wire::{Breaker, ConnectOptions, Connection, Stop};
 use assay_workloads::{IbenchQueryText, IbenchRows, IbenchTable, RandomText};
 
 use super::roles::{
-    AHEAD, ClientShared, Common, RoleThread, StepTaskCounts, TaskContext, TaskDone, ThreadTask,
+    AHEAD, ClientShared, Common, NextQuery, RoleThread, SegmentOrder, StepTaskCounts, TaskContext,
+    TaskDone, ThreadTask,
 };
 use super::tally::{IbenchTally, broke, relative_error};
 use crate::control::{connect, connect_control, run};
@@ -43,6 +46,7 @@ pub struct IbenchWork {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct IbenchProgress {
+    /// Time of all segments so far.
     pub elapsed: Duration,
     pub inserted: u64,
     pub deleted: u64,
@@ -64,7 +68,10 @@ pub struct IbenchStepRun {
 /// The connected clients of a step. Dropping it closes the connections.
 pub struct IbenchSession {
     threads: Vec<(u32, RoleThread)>,
+    clients: Vec<Arc<ClientShared>>,
     common: Arc<Common>,
+    /// Time of the segments that have ended.
+    earlier: Duration,
     work: IbenchWork,
 }
 
@@ -87,7 +94,7 @@ pub fn create_ibench_tables(
     let indexes = match step.before {
         Preparation::Create => 0,
         Preparation::CreateIndexed => step.tables.indexes,
-        Preparation::Maintain { .. } | Preparation::Nothing => return Ok(()),
+        Preparation::Maintain { .. } | Preparation::Nothing | Preparation::Loaded => return Ok(()),
     };
     let mut control = connect_control(&for_whole_tables(options), 0)?;
     for number in 1..=if step.tables.is_shared { 1 } else { clients } {
@@ -106,7 +113,13 @@ pub fn create_ibench_tables(
 impl IbenchSession {
     pub fn open(options: &ConnectOptions, work: &IbenchWork) -> Result<Self> {
         let options = ConnectOptions { timeout: options.timeout.max(SILENCE), ..options.clone() };
-        let mut session = Self { threads: Vec::new(), common: Arc::default(), work: *work };
+        let mut session = Self {
+            threads: Vec::new(),
+            clients: Vec::new(),
+            common: Arc::default(),
+            earlier: Duration::ZERO,
+            work: *work,
+        };
         let text = RandomText::new(work.seed);
         for client in 0..work.clients {
             session.open_client(&options, work, client, &text)?;
@@ -124,6 +137,7 @@ impl IbenchSession {
         let IbenchWork { dialect, engine, name, step, seed, .. } = *work;
         let table = IbenchTable::new(dialect, if step.tables.is_shared { 1 } else { number + 1 });
         let shared = ClientShared::new(&self.common, &step);
+        self.clients.push(Arc::clone(&shared));
         let place = ClientPlace { number, options: options.clone(), step, shared, table };
         let table = &place.table;
         let paced = step.deletes || step.per_second.is_some();
@@ -154,16 +168,17 @@ impl IbenchSession {
                     let prepared = wires[0].query(sql);
                     prepared.map_err(|source| LoadError::Prepare { sql: sql.clone(), source })?;
                 }
-                Ok(ThreadTask::Query(queries))
+                Ok(ThreadTask::Query { queries, next: NextQuery::default() })
             })?;
         }
         if let Some(seconds) = step.transaction_s {
             let time = Duration::from_secs(seconds.into());
-            self.start("hold", &place, move |_| Ok(ThreadTask::Hold(time)))?;
+            self.start("hold", &place, move |_| Ok(ThreadTask::Hold { time, left: None }))?;
         }
         if paced {
             let deletes = step.deletes.then_some(deletes);
-            self.start("generate", &place, move |_| Ok(ThreadTask::Generate { inserts, deletes }))?;
+            let generate = ThreadTask::Generate { inserts, deletes, lowest: 0 };
+            self.start("generate", &place, move |_| Ok(generate))?;
         }
         Ok(())
     }
@@ -206,14 +221,27 @@ impl IbenchSession {
         Err(LoadError::ClientLost)
     }
 
-    /// Runs the step. Connections stay open until the session is dropped.
+    /// Runs the whole step. Connections stay open until the session is dropped.
     pub fn run(
         &mut self,
         stop: &Stop,
         report: &mut dyn FnMut(IbenchProgress),
     ) -> Result<IbenchStepRun> {
+        self.run_segment(0..self.work.step.statements(), stop, report)
+    }
+
+    /// Runs a segment of the step: each client inserts these statements. Segments follow each other without gaps, until
+    /// one fails or is stopped. Between them, no statement is in progress.
+    pub fn run_segment(
+        &mut self,
+        statements: Range<u64>,
+        stop: &Stop,
+        report: &mut dyn FnMut(IbenchProgress),
+    ) -> Result<IbenchStepRun> {
         let start = Instant::now();
-        self.threads.iter().try_for_each(|(_, thread)| thread.work(start))?;
+        self.clients.iter().for_each(|client| client.begin());
+        let order = SegmentOrder { start, statements };
+        self.threads.iter().try_for_each(|(_, thread)| thread.work(&order))?;
         let mut summed = IbenchSum::new()?;
         let mut failure = None;
         let mut ending: Option<Instant> = None;
@@ -259,12 +287,14 @@ impl IbenchSession {
         if let Some(failure) = failure {
             return Err(failure);
         }
-        summed.into_run(end.saturating_duration_since(start), &self.work)
+        let elapsed = end.saturating_duration_since(start);
+        self.earlier += elapsed;
+        summed.into_run(elapsed, &self.work)
     }
 
-    fn progress(&self, elapsed: Duration) -> IbenchProgress {
+    fn progress(&self, current: Duration) -> IbenchProgress {
         IbenchProgress {
-            elapsed,
+            elapsed: self.earlier + current,
             inserted: self.common.inserted.load(Ordering::Relaxed),
             deleted: self.common.deleted.load(Ordering::Relaxed),
             queries: self.common.queries.load(Ordering::Relaxed),

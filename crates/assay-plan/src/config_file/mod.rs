@@ -69,6 +69,37 @@ pub fn lines_for(spec: &SystemSpec, lines: &[ScopedLine]) -> Vec<ConfigLine> {
 }
 
 pub fn scoped_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, ConfigFault> {
+    lines_with(product, text, option)
+}
+
+/// Like [`scoped_lines`], but nothing is left out: for files that are compared, not passed to a server.
+pub fn written_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, ConfigFault> {
+    lines_with(product, text, |_, name, value| {
+        let (name, value) = server_option(name, value).ok_or(MALFORMED)?;
+        Ok(Some(ConfigLine::Option(name, value)))
+    })
+}
+
+/// The product whose servers read the groups of a `my.cnf`: MySQL if several products read all of them. `None` if no
+/// server reads any.
+pub fn product_of_groups(text: &str) -> Option<Product> {
+    let groups = text.lines().filter_map(|line| group(line.trim()).flatten());
+    let groups: Vec<&str> = groups.collect();
+    let reads = |product: Product, name: &str| series_of_group(product, name).is_some();
+    let usual = Product::of_dialect(Dialect::MySql);
+    let alone =
+        |product: &Product| groups.iter().any(|it| reads(*product, it) && !reads(usual, it));
+    let found = Product::ALL.into_iter().find(alone);
+    found.or_else(|| groups.iter().any(|it| reads(usual, it)).then_some(usual))
+}
+
+type OptionReader = fn(Product, &str, &str) -> LineResult;
+
+fn lines_with(
+    product: Product,
+    text: &str,
+    read_option: OptionReader,
+) -> Result<Vec<ScopedLine>, ConfigFault> {
     let mut found = Vec::new();
     let dialect = product.dialect();
     // Series of the current group; `None` where no server reads the group.
@@ -76,13 +107,15 @@ pub fn scoped_lines(product: Product, text: &str) -> Result<Vec<ScopedLine>, Con
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         let read = match dialect {
-            Dialect::Postgres => postgres(product, line),
+            Dialect::Postgres => postgres(product, line, read_option),
             Dialect::MySql => match group(line) {
                 Some(group) => {
                     group_of = group.and_then(|group| series_of_group(product, group));
                     group.map(|_| None).ok_or("a group is written `[name]`")
                 }
-                None => mysql(product, line),
+                // Another program reads it, and may have other rules.
+                None if group_of.is_none() && !line.starts_with('!') => Ok(None),
+                None => mysql(product, line, read_option),
             },
         };
         let number = index + 1;
@@ -229,7 +262,7 @@ fn is_of_series(spec: &SystemSpec, series: &str) -> bool {
 
 type LineResult = Result<Option<ConfigLine>, &'static str>;
 
-fn mysql(product: Product, line: &str) -> LineResult {
+fn mysql(product: Product, line: &str, read_option: OptionReader) -> LineResult {
     if let Some(words) = line.strip_prefix('!') {
         let (word, path) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let path = PathBuf::from(path.trim());
@@ -252,7 +285,7 @@ fn mysql(product: Product, line: &str) -> LineResult {
         // Any other option without a value is a switch.
         None => (line, "1".to_owned()),
     };
-    option(product, name.trim(), &value)
+    read_option(product, name.trim(), &value)
 }
 
 /// A line up to an unquoted `#`.
@@ -297,7 +330,7 @@ fn mysql_value(text: &str) -> String {
     value
 }
 
-fn postgres(product: Product, line: &str) -> LineResult {
+fn postgres(product: Product, line: &str, read_option: OptionReader) -> LineResult {
     if line.is_empty() || line.starts_with('#') {
         return Ok(None);
     }
@@ -309,7 +342,7 @@ fn postgres(product: Product, line: &str) -> LineResult {
         "include" => Ok(Some(ConfigLine::Include { path: value.into(), optional: false })),
         "include_if_exists" => Ok(Some(ConfigLine::Include { path: value.into(), optional: true })),
         "include_dir" => Ok(Some(ConfigLine::IncludeDir { path: value.into(), extension: "conf" })),
-        _ => option(product, &name.to_ascii_lowercase(), &value),
+        _ => read_option(product, &name.to_ascii_lowercase(), &value),
     }
 }
 
@@ -367,12 +400,13 @@ fn is_locale(name: &str) -> bool {
     name.starts_with("lc_") && !["lc_collate", "lc_ctype"].contains(&name)
 }
 
+const MALFORMED: &str =
+    "an option's name consists of letters, digits, `_`, `-` and `.`, and its value is on one line";
+
 /// An option of a config file. Left out if only assay may set it, if it leads outside the study's directories, may be a
 /// secret, or names something of the file's machine.
 fn option(product: Product, name: &str, value: &str) -> LineResult {
-    let (name, value) = server_option(name, value).ok_or(
-        "an option's name consists of letters, digits, `_`, `-` and `.`, and its value is on one line",
-    )?;
+    let (name, value) = server_option(name, value).ok_or(MALFORMED)?;
     // The binary log lies next to the data, whatever its name.
     let value = match (plain(&name), value.rsplit_once('/')) {
         ("log_bin", Some((_, file))) if !file.is_empty() => file.to_owned(),

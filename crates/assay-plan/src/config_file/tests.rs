@@ -169,7 +169,7 @@ fn a_system_gets_what_its_server_reads_and_nothing_more_particular_sets() {
 #[test]
 fn an_unreadable_line_is_named() {
     for (system, text, line) in [
-        ("mysql@8.0", "[mysqld]\n--- = 1", 2),
+        ("mysql@8.0", "[mysql]\n--- = 1\n[mysqld]\n--- = 1", 4),
         ("mysql@8.0", "[mysqld", 1),
         ("mysql@8.0", "!inclusion x", 1),
         ("mysql@8.0", "[mysqld]\na='x\\ny'", 2),
@@ -212,4 +212,33 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_file_that_is_compared_is_read_as_it_is() {
+    let text =
+        "[mysqld]\nport=1\nread-only\ndatadir=/a\n[mysqld-8.0]\nsync_binlog=1\n!include b.cnf\n";
+    let lines = written_lines(Product::MySql, text).unwrap();
+    let shown = lines.iter().map(|it| match &it.line {
+        ConfigLine::Option(name, value) => format!("{:?} {name}={value}", it.series.as_deref()),
+        other => format!("{other:?}"),
+    });
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        [
+            "None port=1",
+            "None read_only=1",
+            "None datadir=/a",
+            "Some(\"8.0\") sync_binlog=1",
+            "Include { path: \"b.cnf\", optional: false }",
+        ]
+    );
+}
+
+#[test]
+fn groups_name_their_product() {
+    assert_eq!(product_of_groups("[client]\n[mysqld]\n"), Some(Product::MySql));
+    assert_eq!(product_of_groups("[mysqld]\n[mariadb-10.11]\n"), Some(Product::MariaDb));
+    assert_eq!(product_of_groups("[client]\nx=1\n[mysqld"), None);
+    assert_eq!(product_of_groups("shared_buffers = 1GB\n"), None);
 }

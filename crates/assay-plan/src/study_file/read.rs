@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Preset, Product, Suite, Test, TestSet};
+use assay_model::{Counting, Preset, Product, Suite, Test, TestSet};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
@@ -23,7 +23,8 @@ pub(super) fn request(text: &str) -> FileResult<Request> {
     study.refuse_unknown(&[keys_of::<Request>(), &TABLES].concat())?;
 
     let mut request = options(&study)?;
-    request.systems = systems(&study, request.twin == Some(true))?;
+    let is_alone = request.twin == Some(true) || request.count == Counting::Only;
+    request.systems = systems(&study, if is_alone { 1 } else { 2 })?;
     // In the order of a plan, so that a command with the same mistakes names the same one.
     check_tests(&study, &request)?;
     request.gate = gate(&study, &request)?;
@@ -176,8 +177,8 @@ fn mistaken(value: &FileValue<'_>, error: PlanError) -> FileFault {
     FileFault::from_error(span, &error)
 }
 
-/// Systems of `compare`; with `with_twin`, one suffices.
-fn systems(study: &FileTable<'_>, with_twin: bool) -> FileResult<Vec<SystemRequest>> {
+/// Systems of `compare`, at least `fewest`.
+fn systems(study: &FileTable<'_>, fewest: usize) -> FileResult<Vec<SystemRequest>> {
     let named = named_systems(study)?;
     let Some(compare) = study.get("compare") else {
         return Err(FileFault::of_file("`compare`, the list of systems, is missing")
@@ -188,7 +189,7 @@ fn systems(study: &FileTable<'_>, with_twin: bool) -> FileResult<Vec<SystemReque
         .iter()
         .map(|value| system(value, &named))
         .collect::<Result<Vec<_>, _>>()?;
-    if systems.len() < 2 && !with_twin {
+    if systems.len() < fewest {
         return Err(compare
             .fault(PlanError::TooFewSystems.to_string())
             .hint("`twin = true` compares a system with itself"));

@@ -1,6 +1,8 @@
 //! Round trips and mistakes of study files.
 
-use assay_model::{CpuPlacement, Hint, Preset, Priority, RandType, StatementMode, Suite, TestSet};
+use assay_model::{
+    CpuPlacement, Hint, JudgedFigures, Preset, Priority, RandType, StatementMode, Suite, TestSet,
+};
 use assay_terms::Terms;
 use assay_workloads::OltpOptions;
 use proptest::prelude::*;
@@ -446,6 +448,7 @@ prop_compose! {
             prop::option::of(prop::sample::select(vec![CpuPlacement::OneCpu, CpuPlacement::Free])),
             prop::option::of(prop::sample::select(vec![Priority::Realtime, Priority::Normal])),
             prop::sample::select(vec![StatementMode::Prepared, StatementMode::Text]),
+            prop::sample::select(JudgedFigures::ALL.to_vec()),
         ),
         tests in prop::collection::vec(prop::sample::select(vec!["scan", "p*", "*-{si,pk}"]), 0..3),
         durations in (duration(), duration(), duration(), duration()),
@@ -467,7 +470,7 @@ prop_compose! {
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
     ) -> Request {
-        let (preset, set, placement, priority, statements) = words;
+        let (preset, set, placement, priority, statements, judge) = words;
         let (budget_s, slice_s, write_slice_s, turn_s) = durations;
         let repeats = preset != Preset::Published;
         Request {
@@ -492,6 +495,7 @@ prop_compose! {
             turn_s,
             gate,
             threshold: percent.map(share),
+            judge,
             twin,
             seed,
             blocks: blocks.filter(|_| repeats),
@@ -511,6 +515,7 @@ prop_compose! {
         partitions in prop::option::of((2..=1000_u32, prop::option::of(1..=2_000_000_u32))),
         open_transaction in prop::option::of(1..=86_400_u32),
         repeats in prop::option::of(1..=1000_u32),
+        segments in prop::option::of(1..=1000_u32),
     ) -> InsertBenchRequest {
         let [io_bound, shared_table, indexes_first, unprepared] = flags;
         InsertBenchRequest {
@@ -526,6 +531,7 @@ prop_compose! {
             open_transaction,
             unprepared,
             repeats,
+            segments,
         }
     }
 }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use assay_model::{CellId, CountVerdict, Estimate, Experiment, Statements, StudyRecord, Verdict};
 use assay_verdict::{
-    CellFigure, CellJudgement, ChangeCause, CountJudgement, CounterChange, FigurePlace,
-    FunctionChange, LATENCIES, Latency, METRICS, PER_OP, PerOp, ProfileChange, QuantityChange,
-    StepSummary, TimeChange, TimeTerm, TroubleCounts, Wait,
+    CellFigure, CellJudgement, ChangeCause, CountJudgement, CounterChange, CpuJudgement,
+    FigurePlace, FunctionChange, Instructions, LATENCIES, Latency, METRICS, PER_OP, PerOp,
+    ProfileChange, QuantityChange, StepSummary, TimeChange, TimeTerm, TroubleCounts, Wait,
 };
 
 use super::field::{
@@ -26,10 +26,10 @@ pub(super) const TABLES: &str =
     "number of tables; null for those of a workload or script of the user's own";
 pub(super) const ROWS: &str = "rows of each table; null where `tables` is";
 
-/// Position in CSV of figures that were added later: behind all others, whose positions are fixed.
+/// Position in CSV of fields that were added later: behind all others, whose positions are fixed.
 const LAST: u8 = u8::MAX;
 
-/// In the order of JSON. A new one gets a new position in CSV, the highest below [`LAST`].
+/// In the order of JSON. A new one gets the position [`LAST`] in CSV, so that older columns keep theirs.
 pub(crate) const CELL_COLUMNS: &[FileField<CellJudgement>] = file_fields! { |study, it: CellJudgement|
     "study", "", study.record.study.id.as_str(), only_csv(0);
     "started", "", study.record.began_ms().and_then(rfc3339), only_csv(1);
@@ -80,6 +80,9 @@ pub(crate) const CELL_COLUMNS: &[FileField<CellJudgement>] = file_fields! { |stu
         it.cpu_ratio, ends(21, "cpu_ratio");
     "cpu_verdict", "verdict on `cpu_ratio`; `slower` means more CPU time",
         it.cpu_verdict.map(Verdict::word), csv(22, "cpu_verdict");
+    "cpu", "", it.cpu.as_ref().map(|it| json(CPU, study, it)), below(|| facts(CPU));
+    "cpu_total", "", it.cpu_total().map(|it| json(CPU, study, &it)),
+        below(|| all_described(CPU_TOTAL));
     "detectable", "smallest relative change that four of five such studies would call",
         it.detectable, csv(23, "detectable");
     "beyond_threshold", "confidence that the change exceeds the threshold, 0 to 1",
@@ -282,6 +285,23 @@ fn function(it: &FunctionChange) -> JsonValue {
     ])
 }
 
+const CPU: &[FileField<CpuJudgement>] = file_fields! { |study, it: CpuJudgement|
+    "ratio",
+        "CPU per operation of the threads that serve connections divided by that of the base, an interval; `cpu` is \
+         null for the base, and where it was not measured or the test failed",
+        it.ratio, ends(LAST, "serving_cpu_ratio");
+    "verdict", "`more`, `less`, `same` or `undecided`",
+        it.verdict.word(), csv(LAST, "serving_cpu_verdict");
+};
+
+const CPU_TOTAL: &[(&str, &str)] = &[
+    (
+        "ratio",
+        "the same of all threads of the server, those in the background included: `cpu_ratio`",
+    ),
+    ("verdict", "the verdict on it, as in `cpu`"),
+];
+
 /// Per operation.
 const COUNT: &[FileField<CountJudgement>] = file_fields! { |study, it: CountJudgement|
     "instructions",
@@ -296,11 +316,17 @@ const COUNT: &[FileField<CountJudgement>] = file_fields! { |study, it: CountJudg
     "verdict", "`instructions.verdict`",
         it.verdict.map(CountVerdict::word), csv(39, "instructions_verdict");
     "by", "what counted: `callgrind` or `hardware`", it.by.word();
-    "background", "instructions per operation of the server's other threads", it.background;
+    "background",
+        "instructions per operation of the server's other threads, less what they execute when idle",
+        it.background;
     "kernel",
         "instructions per operation that the kernel executed for the serving thread; null if they were not counted",
         it.kernel;
     "left_out", "pairs of batches left out of the ratio because of work that few batches have", it.left_out;
+    "named_share",
+        "share of the changes of functions, whatever their signs, in those with a name or a named caller; null without \
+         changes",
+        it.functions.as_ref().and_then(Instructions::named_share);
     "", "", counted_functions(it), spread(|| all_described(COUNTED_FUNCTIONS));
 };
 
@@ -313,8 +339,8 @@ const COUNTED: &[(&str, &str)] = &[
 ];
 
 fn counted_total_facts() -> Vec<FieldFacts> {
-    let about = "the same of all threads of the server, those in the background included; null if those were not \
-                 counted";
+    let about = "the same of all threads of the server, those in the background included, less what these execute when \
+                 idle; its interval includes the error of that; null if those were not counted";
     let mut facts = vec![described("*", about)];
     facts.extend(ends("ratio", 40, "instructions_total_ratio"));
     facts.push(column("verdict", 40, "instructions_total_verdict"));
@@ -324,6 +350,11 @@ fn counted_total_facts() -> Vec<FieldFacts> {
 const COUNTED_FUNCTIONS: &[(&str, &str)] = &[
     ("functions[].name", "a function, or several that are told together"),
     ("functions[].object", "the file that holds its code"),
+    (
+        "functions[].by",
+        "how it is known: by a `symbol`, a `match` of its code with that of another build, or its `caller`; null if it \
+         is not",
+    ),
     (
         "functions[].base",
         "its instructions per operation of the base; null if it has no function of this name",
@@ -346,10 +377,12 @@ fn counted(per_op: Estimate, ratio: Option<Estimate>, verdict: Option<CountVerdi
 
 /// Those that changed most, and all others together; null for the base.
 fn counted_functions(count: &CountJudgement) -> JsonValue {
-    let function = |FunctionLine { name, object, base, other, change }: FunctionLine| {
+    let function = |line: FunctionLine| {
+        let FunctionLine { name, object, by, base, other, change } = line;
         JsonValue::object([
             ("name", name.into()),
             ("object", object.into()),
+            ("by", by.into()),
             ("base", base.into()),
             ("other", other.into()),
             ("change", change.into()),

@@ -14,8 +14,24 @@ const STUDY: &[(&str, &str)] = &[
     ("study.preset", "`smoke`, `quick`, `standard` or `published`"),
     ("study.seed", "seed of every random choice"),
     ("study.threshold", "smallest relative change of practical interest, such as 0.02"),
+    (
+        "study.judge",
+        "what decides the answer, a gate, and when enough is measured: `both`, `time` or `cpu`; null for published \
+         results, and if only instructions were counted",
+    ),
     ("study.budget_s", "time that the study may take, seconds"),
     ("study.elapsed_s", "time that it took, seconds"),
+    (
+        "study.spent.measured_s",
+        "seconds in the measured parts of turns; `spent` is left out where systems take no turns",
+    ),
+    ("study.spent.warming_s", "seconds in the warm parts of turns"),
+    ("study.spent.starting_s", "seconds from the start of a block's servers to their first slice"),
+    (
+        "study.spent.preparing_s",
+        "seconds until the first servers started; `elapsed_s` does not include fetching, loading and aging",
+    ),
+    ("study.spent.other_s", "the other seconds"),
     ("study.finished", "whether it ran to its end"),
     ("study.terms", "the terms that the servers started on"),
     ("study.priority", "of clients and servers: `realtime`, `normal`, or `mixed` if tests differ"),
@@ -117,12 +133,13 @@ const RANKING: &[(&str, &str)] = &[
 const GATE: &[(&str, &str)] = &[
     ("seconds[].*", "course of a test second by second, in studies of several client counts"),
     ("gate.verdict", "`passed`, `exceeded`, `undecided` or `failed`"),
+    ("gate.judge", "what its limits apply to: `time`, `cpu` or `instructions`"),
     ("gate.allow_undecided", "whether undecided tests let the gate pass"),
     ("gate.passed", "number of tests that keep their limit"),
     ("gate.exceeded", "number of tests beyond their limit"),
     ("gate.undecided", "number of undecided tests"),
     ("gate.failed", "number of tests that could not be measured"),
-    ("gate.cells[].*", "each test with its limit, relative QPS, verdict and advice"),
+    ("gate.cells[].*", "each test with its limit, the limited ratio, verdict and advice"),
 ];
 
 const FINDINGS: &[(&str, &str)] = &[

@@ -14,6 +14,7 @@ use super::value::JsonValue;
 use super::{findings, sections};
 use crate::sections::findings::{Topic, same_systems};
 use crate::sections::study::JudgedStudy;
+use crate::time_use::TimeUse;
 use crate::words::{rfc3339, source};
 
 /// Raised when the shape of any document changes incompatibly.
@@ -81,8 +82,12 @@ struct StudyRow<'a> {
     preset: &'static str,
     seed: Option<u64>,
     threshold: Number,
+    /// Null for published results, and if nothing was timed.
+    judge: Option<&'static str>,
     budget_s: Number,
     elapsed_s: Number,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    spent: Option<JsonValue>,
     finished: bool,
     /// Whether it was imported. assay reads such a study, and runs nothing of it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -96,6 +101,16 @@ struct StudyRow<'a> {
     table_form: Option<&'a TableForm>,
     #[serde(skip_serializing_if = "Option::is_none")]
     shard: Option<JsonValue>,
+}
+
+fn spent(time: &TimeUse) -> JsonValue {
+    JsonValue::object([
+        ("measured_s", time.measured_s.into()),
+        ("warming_s", time.warming_s.into()),
+        ("starting_s", time.starting_s.into()),
+        ("preparing_s", time.preparing_s.into()),
+        ("other_s", time.other_s.into()),
+    ])
 }
 
 /// A shard and its last node.
@@ -202,8 +217,10 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
             preset: study.preset.word(),
             seed: is_measured.then_some(study.seed),
             threshold: assay_verdict::threshold(study).into(),
+            judge: (is_measured && !record.counts_only()).then(|| study.judge.word()),
             budget_s: Number(is_measured.then(|| record.budget_s())),
             elapsed_s: Number(record.spent_s()),
+            spent: TimeUse::new(record).as_ref().map(spent),
             finished: record.finished,
             foreign: record.foreign,
             terms: study.terms.as_deref(),

@@ -11,7 +11,7 @@ use super::cell::{CLIENTS, ROWS, TABLES, if_known, latencies, system_name};
 use super::field::{FileField, all_described, file_fields, json};
 use super::value::JsonValue;
 use crate::sections::caveats::detectable;
-use crate::sections::gate::why;
+use crate::sections::gate::{LimitedFigure, limited_figure, why};
 use crate::sections::reasons;
 use crate::sections::study::JudgedStudy;
 
@@ -222,6 +222,7 @@ pub(super) fn gate(study: &JudgedStudy<'_>) -> Option<JsonValue> {
     let (gate, limits) = (study.judgement.gate.as_ref()?, study.record.study.gate.as_ref()?);
     Some(JsonValue::object([
         ("verdict", gate.verdict().word().into()),
+        ("judge", limited_figure(study).word().into()),
         ("allow_undecided", limits.allow_undecided.into()),
         ("passed", gate.count(GateVerdict::Passed).into()),
         ("exceeded", gate.count(GateVerdict::Exceeded).into()),
@@ -231,12 +232,15 @@ pub(super) fn gate(study: &JudgedStudy<'_>) -> Option<JsonValue> {
     ]))
 }
 
-/// One system in one cell, with its limit: a slowdown or additional instructions. Its bounds are those of the
+/// One system in one cell, with its limit: a slowdown, or additional CPU or instructions. Its bounds are those of the
 /// sequential look, not the 95% interval of the cell. `needs_times` is the multiple of the measuring time that would
 /// decide it if the estimate is right.
 fn gate_cell(study: &JudgedStudy<'_>, cell: &GateCell) -> JsonValue {
     let limit = |is_it: bool, value: JsonValue| if is_it { value } else { JsonValue::Absent };
-    let is_counted = study.counts_only();
+    let figure = limited_figure(study);
+    let [is_timed, is_of_cpu, is_counted] =
+        [LimitedFigure::Time, LimitedFigure::Cpu, LimitedFigure::Instructions]
+            .map(|limited| limited == figure);
     let needs_times = match cell.doubt {
         Some(VerdictDoubt::Wide { times, .. }) => Some(times),
         _ => None,
@@ -244,9 +248,10 @@ fn gate_cell(study: &JudgedStudy<'_>, cell: &GateCell) -> JsonValue {
     let mut fields = cell_key(study, cell.cell);
     fields.extend([
         ("system", system_name(study.record, cell.system).into()),
-        ("max_slowdown", limit(!is_counted, cell.margin.into())),
-        ("rqps", cell.ratio.filter(|_| !is_counted).into()),
-        ("max_more", limit(is_counted, cell.margin.into())),
+        ("max_slowdown", limit(is_timed, cell.margin.into())),
+        ("rqps", cell.ratio.filter(|_| is_timed).into()),
+        ("max_more", limit(!is_timed, cell.margin.into())),
+        ("cpu_ratio", limit(is_of_cpu, cell.ratio.into())),
         ("instructions", limit(is_counted && cell.ratio.is_some(), cell.ratio.into())),
         ("verdict", cell.verdict.word().into()),
         ("needs_times", needs_times.into()),

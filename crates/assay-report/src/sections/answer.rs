@@ -2,15 +2,15 @@
 
 use std::cmp::Ordering;
 
-use assay_model::{Verdict, counted};
-use assay_verdict::{CellJudgement, SystemSummary, WeightedTotal, weighted_totals};
+use assay_model::{CpuVerdict, Estimate, JudgedFigures, Verdict, counted};
+use assay_verdict::{CellJudgement, JudgedFigure, SystemSummary, WeightedTotal, weighted_totals};
 
 use super::caveats::Caveats;
 use super::study::JudgedStudy;
-use super::{counts, gate, ranking, reasons};
+use super::{counts, cpu, gate, ranking, reasons};
 use crate::document::{Block, Figure, Frame, TableCell, Wish};
 use crate::number::{change, figure};
-use crate::ratio::{Ratio, change_in_words, short};
+use crate::ratio::{Quotient, Ratio, change_in_words, short};
 use crate::scale::RatioScale;
 use crate::section;
 use crate::text::{Text, bold, code, interval, link, of_class, symbol, words};
@@ -28,9 +28,9 @@ struct SystemAnswer<'a> {
     reasons: Vec<String>,
     /// Direction of most called changes; `same` on a tie.
     tendency: Verdict,
-    /// Tests by verdict, from slower to failed; verdicts without tests are omitted.
-    counts: Vec<(Verdict, u32)>,
-    /// None if only instructions were counted.
+    /// Tests by verdict and its word, from slower to failed; verdicts without tests are omitted.
+    counts: Vec<(Verdict, &'static str, u32)>,
+    /// Empty if CPU time decides the study.
     cells: Vec<&'a CellJudgement>,
 }
 
@@ -60,12 +60,17 @@ fn answer_lines(study: &JudgedStudy, answers: &[SystemAnswer], caveats: &Caveats
     } else {
         answers.iter().map(|answer| answer.sentence.clone()).collect()
     };
-    let fastest = ranking::headline(study).into_iter();
+    let fastest = fastest(study).into_iter();
     let mut lines: Vec<String> = fastest.chain(contradictions(study)).chain(sentences).collect();
     if let (Some(first), false) = (lines.first_mut(), caveats.suspicious.is_empty()) {
         *first = format!("[suspicious audit] {first}");
     }
     caveats.same.iter().cloned().chain(lines).collect()
+}
+
+/// The fastest of three or more systems, if time decides the study.
+fn fastest(study: &JudgedStudy) -> Option<String> {
+    ranking::headline(study).filter(|_| study.figure() == JudgedFigure::Time)
 }
 
 /// Sentences of the work after the study that contradict the answer.
@@ -133,12 +138,12 @@ pub(super) fn above(study: &JudgedStudy) -> Vec<Block<'static>> {
 
 /// A card for each system, with its largest changes.
 fn cards(study: &JudgedStudy, answers: &[SystemAnswer], caveats: &Caveats) -> Vec<Block<'static>> {
-    let scale = study.scale();
+    let scale = if study.counts_only() { counts::scale(study) } else { study.scale() };
     let cards = answers.iter().flat_map(|answer| card(study, answer, scale));
     let contradictions = contradictions(study).into_iter();
     let contradictions = Block::prose("", contradictions.map(|it| sentence(&it)));
     let mut blocks = Block::part(Frame::Warning, "warning", contradictions);
-    let fastest = ranking::headline(study);
+    let fastest = fastest(study);
     blocks.extend(Block::prose("fastest", fastest.map(|line| sentence(&line))));
     blocks.extend(Block::part(Frame::Plain, "answers", cards.collect()));
     let Caveats { suspicious, twins, notes, unmeasured, basis, .. } = caveats;
@@ -178,18 +183,21 @@ fn card(study: &JudgedStudy, answer: &SystemAnswer, scale: RatioScale) -> Vec<Bl
     let mut left = vec![Block::Heading(0, answer.system.into())];
     left.extend(Block::prose("sentence", [answer.sentence_below_name.as_str()]));
     left.extend(Block::prose("reason", answer.reasons.iter().map(String::as_str)));
-    let counts = answer.counts.iter().map(|(verdict, count)| {
-        let (count, word) = (bold(count.to_string()), verdict.word());
+    let counts = answer.counts.iter().map(|(verdict, word, count)| {
+        let count = bold(count.to_string());
         let text = [count, words(" "), symbol(verdict.symbol()), words(format!(" {word}"))];
-        TableCell::from(Text::from_iter(text)).class(word)
+        TableCell::from(Text::from_iter(text)).class(verdict.word())
     });
     left.extend(Block::list_of("counts", counts));
-    let tests = answer.cells.iter();
-    let tests: Vec<_> =
-        tests.filter_map(|cell| Some((cell.cell.test.name(), cell.rqps?, cell.verdict))).collect();
+    let tests = answer.cells.iter().filter_map(|cell| {
+        let (ratio, verdict) = judged_ratio(study, cell)?;
+        Some((cell.cell.test.name(), ratio, verdict))
+    });
+    let tests: Vec<_> = tests.collect();
     if !tests.is_empty() {
+        let what = if study.counts_only() { "Instructions per operation" } else { "Relative QPS" };
         let figure = Figure {
-            caption: format!("Relative QPS of every test; {} is 1.00", study.base_label()),
+            caption: format!("{what} of every test; {} is 1.00", study.base_label()),
             svg: scale.dots(&tests) + &scale.axis(12.0),
             is_caption_below: true,
             ..Figure::default()
@@ -197,7 +205,9 @@ fn card(study: &JudgedStudy, answer: &SystemAnswer, scale: RatioScale) -> Vec<Bl
         left.push(Block::Figures("", vec![figure]));
     }
     let mut parts = Block::part(Frame::Plain, "", left);
-    let changes = largest(&answer.cells).into_iter().map(|cell| largest_change(study, cell));
+    let changes = largest(study, &answer.cells).into_iter();
+    let mut changes: Vec<Text> = changes.filter_map(|cell| largest_change(study, cell)).collect();
+    changes.extend(largest_of_cpu(study, &answer.cells, LARGEST - changes.len()));
     let changes = Block::ordered_list("largest", changes);
     if !changes.is_empty() {
         let mut right = vec![Block::Heading(1, "Largest changes".into())];
@@ -207,30 +217,69 @@ fn card(study: &JudgedStudy, answer: &SystemAnswer, scale: RatioScale) -> Vec<Bl
     Block::part(Frame::Whole, format!("answer {}", answer.tendency.word()), parts)
 }
 
-fn largest<'a>(cells: &[&'a CellJudgement]) -> Vec<&'a CellJudgement> {
-    let size = |cell: &CellJudgement| cell.rqps.map_or(0.0, |ratio| ratio.value.ln().abs());
-    let is_called =
-        |cell: &&CellJudgement| matches!(cell.verdict, Verdict::Slower | Verdict::Faster);
-    let mut called: Vec<&CellJudgement> = cells.iter().copied().filter(is_called).collect();
-    called.sort_by(|a, b| size(b).total_cmp(&size(a)));
-    called.truncate(LARGEST);
-    called
+/// The ratio that the study is about, with its verdict. `None` if it was not measured.
+fn judged_ratio(study: &JudgedStudy, cell: &CellJudgement) -> Option<(Estimate, Verdict)> {
+    match study.counts_only() {
+        true => counts::judged_ratio(cell),
+        false => Some((cell.rqps?, cell.verdict)),
+    }
 }
 
-fn largest_change(study: &JudgedStudy, cell: &CellJudgement) -> Text {
+fn largest<'a>(study: &JudgedStudy, cells: &[&'a CellJudgement]) -> Vec<&'a CellJudgement> {
+    let called = cells.iter().filter_map(|cell| match judged_ratio(study, cell)? {
+        (ratio, Verdict::Slower | Verdict::Faster) => Some((ratio.value.ln().abs(), *cell)),
+        _ => None,
+    });
+    let mut called: Vec<(f64, &CellJudgement)> = called.collect();
+    called.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    called.into_iter().map(|(_, cell)| cell).take(LARGEST).collect()
+}
+
+fn largest_change(study: &JudgedStudy, cell: &CellJudgement) -> Option<Text> {
     let setup = study.setup_if_several(cell.cell.setup);
     let setup = setup.map(|setup| of_class("setup", setup));
-    let why = cell.why.as_deref().map(|why| of_class("why", why));
+    let (place, why) = match study.counts_only() {
+        true => ("count", counts::causes(cell)),
+        false => ("test", cell.why.clone()),
+    };
+    let why = why.map(|why| of_class("why", why));
     let spaced = |span| [words(" "), span];
-    let (verdict, ratio) = (cell.verdict, Ratio(cell.rqps));
-    let value = of_class(
-        format!("v {}", verdict.word()),
-        format!("{} {}", verdict.symbol(), ratio.value()),
-    );
-    Text::from(link(format!("#test-{}", study.number_of(cell.cell)), cell.cell.test.name()))
+    let (ratio, verdict) = judged_ratio(study, cell)?;
+    let (value, between) = if study.counts_only() {
+        let [value, between] = counts::exact_parts(ratio);
+        (value, Some(between))
+    } else {
+        let ratio = Ratio(Some(ratio));
+        (ratio.value(), ratio.interval())
+    };
+    let value = of_class(format!("v {}", verdict.word()), format!("{} {value}", verdict.symbol()));
+    let to = format!("#{place}-{}", study.number_of(cell.cell));
+    let text = Text::from(link(to, cell.cell.test.name()))
         .and(setup.into_iter().chain([value]).flat_map(spaced))
-        .and(interval(ratio.interval()))
-        .and(why.into_iter().flat_map(spaced))
+        .and(interval(between))
+        .and(why.into_iter().flat_map(spaced));
+    Some(text)
+}
+
+/// The largest changes of CPU per operation in tests that are undecided by time, at most so many.
+fn largest_of_cpu(study: &JudgedStudy, cells: &[&CellJudgement], most: usize) -> Vec<Text> {
+    let changed = |cell: &&CellJudgement| {
+        let is_changed = |verdict| matches!(verdict, CpuVerdict::More | CpuVerdict::Less);
+        let cpu = cell.cpu.filter(|cpu| is_changed(cpu.verdict))?;
+        let ratio = Quotient(Some(cpu.ratio)).value_with_interval();
+        let text = format!(" CPU {}: {ratio}", cpu.verdict.word());
+        let name = cell.cell.test.name();
+        let name = link(format!("#test-{}", study.number_of(cell.cell)), name);
+        let setup = study.setup_if_several(cell.cell.setup);
+        Some((cpu.ratio.value.ln().abs(), Text::from(name).with_setup(setup).and([words(text)])))
+    };
+    if study.record.study.judge != JudgedFigures::Both {
+        return Vec::new();
+    }
+    let undecided = cells.iter().filter(|cell| cell.verdict == Verdict::Undecided);
+    let mut found: Vec<(f64, Text)> = undecided.filter_map(changed).collect();
+    found.sort_by(|(one, _), (other, _)| other.total_cmp(one));
+    found.into_iter().take(most).map(|(_, text)| text).collect()
 }
 
 /// One for each system but the base and its twin; for all of them if only instructions were counted.
@@ -240,11 +289,29 @@ fn answers<'a>(study: &'a JudgedStudy) -> Vec<SystemAnswer<'a>> {
         return all.map(|summary| counted_answer(study, summary)).collect();
     }
     let others = all.filter(|other| !study.is_twin(other.system));
+    if study.figure() == JudgedFigure::Cpu && study.has_verdicts() {
+        return others.map(|summary| cpu_answer(study, summary)).collect();
+    }
     others.map(|summary| answer(study, summary)).collect()
+}
+
+fn cpu_answer<'a>(study: &'a JudgedStudy, summary: &SystemSummary) -> SystemAnswer<'a> {
+    let (words, tendency) = cpu::answer(study, summary);
+    let counts = cpu::verdicts(summary).into_iter();
+    SystemAnswer {
+        system: study.label(summary.system),
+        sentence: format!("{} {words}", study.titled(summary.system)),
+        sentence_below_name: sentence(&words),
+        reasons: Vec::new(),
+        tendency,
+        counts: counts.filter(|(.., tests)| *tests > 0).collect(),
+        cells: Vec::new(),
+    }
 }
 
 fn counted_answer<'a>(study: &'a JudgedStudy, summary: &SystemSummary) -> SystemAnswer<'a> {
     let counts::CountedAnswer { words, tendency, with_background } = counts::answer(study, summary);
+    let cells = study.judgement.cells.iter();
     SystemAnswer {
         system: study.label(summary.system),
         sentence: format!("{} {words}", study.titled(summary.system)),
@@ -252,7 +319,7 @@ fn counted_answer<'a>(study: &'a JudgedStudy, summary: &SystemSummary) -> System
         reasons: with_background.into_iter().collect(),
         tendency,
         counts: Vec::new(),
-        cells: Vec::new(),
+        cells: cells.filter(|cell| cell.system == summary.system).collect(),
     }
 }
 
@@ -265,16 +332,24 @@ fn answer<'a>(study: &'a JudgedStudy, summary: &SystemSummary) -> SystemAnswer<'
     let instructions = counts::of_undecided(&cells);
     let instructions = instructions.as_deref();
     let [sentence, sentence_below_name] = if study.has_verdicts() {
-        [
-            comparison(name, base, summary, instructions),
-            comparison_below_name(base, summary, instructions),
-        ]
+        let cpu = cpu::remarks(study, summary, &cells, instructions.is_some());
+        let because = cpu.as_ref().and_then(|cpu| cpu.because);
+        let remarks = UndecidedRemarks { instructions, because };
+        let sentences = [
+            comparison(name, base, summary, &remarks),
+            comparison_below_name(base, summary, &remarks),
+        ];
+        match cpu {
+            Some(cpu) => with_cpu(sentences, &cpu.sentence),
+            None => sentences,
+        }
     } else {
         let ratios = published(summary, of_base, &cells);
         [format!("{name} against {base}: {ratios}"), format!("Against {base}: {ratios}.")]
     };
     let counts = verdicts(summary).into_iter();
     let is_shown = |(verdict, count): &(Verdict, u32)| *count > 0 && study.says(*verdict);
+    let counts = counts.filter(is_shown).map(|(verdict, count)| (verdict, verdict.word(), count));
     SystemAnswer {
         system: study.label(summary.system),
         sentence,
@@ -287,7 +362,7 @@ fn answer<'a>(study: &'a JudgedStudy, summary: &SystemSummary) -> SystemAnswer<'
             Ordering::Less => Verdict::Faster,
             Ordering::Equal => Verdict::Same,
         },
-        counts: counts.filter(is_shown).collect(),
+        counts: counts.collect(),
         cells,
     }
 }
@@ -303,32 +378,52 @@ fn verdicts(summary: &SystemSummary) -> [(Verdict, u32); 6] {
     ]
 }
 
-/// Verdicts that occur, in the order of a sentence: called changes first, the more frequent before the other.
-/// `instructions` is a remark on undecided tests, which then come next.
+/// Remarks of a sentence on undecided tests.
+struct UndecidedRemarks<'a> {
+    /// What is known from their instructions.
+    instructions: Option<&'a str>,
+    /// Why they are undecided.
+    because: Option<&'static str>,
+}
+
+/// The sentences on time, standalone and below a name, followed by the one on CPU.
+fn with_cpu([standalone, below_name]: [String; 2], cpu: &str) -> [String; 2] {
+    let mut letters = below_name.chars();
+    let first = letters.next().map(|letter| letter.to_lowercase().collect::<String>());
+    let below_name = format!("{}{}", first.unwrap_or_default(), letters.as_str());
+    [format!("By time, {standalone}. {cpu}"), format!("By time, {below_name} {cpu}.")]
+}
+
+/// Verdicts that occur, in the order of a sentence: called changes first, the more frequent before the other. If the
+/// instructions of undecided tests are known, those tests come next.
 fn in_order(
     summary: &SystemSummary,
-    instructions: Option<&str>,
+    remarks: &UndecidedRemarks<'_>,
 ) -> impl Iterator<Item = (Verdict, u32)> {
     let mut found: Vec<(Verdict, u32)> =
         verdicts(summary).into_iter().filter(|it| it.1 > 0).collect();
     found.sort_by_key(|(verdict, count)| {
         let is_called = matches!(verdict, Verdict::Slower | Verdict::Faster);
-        let is_counted = *verdict == Verdict::Undecided && instructions.is_some();
+        let is_counted = *verdict == Verdict::Undecided && remarks.instructions.is_some();
         (!is_called, !is_counted, if is_called { u32::MAX - count } else { 0 })
     });
     found.into_iter()
 }
 
-fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>, instructions: Option<&str>) -> String {
+fn rest(verdicts: impl Iterator<Item = (Verdict, u32)>, remarks: &UndecidedRemarks<'_>) -> String {
     let message = |(verdict, number): (Verdict, u32)| {
-        format!(", {} in {number}{}", verdict.word(), but(verdict, instructions))
+        format!(", {} in {number}{}", verdict.word(), remark(verdict, remarks))
     };
     verdicts.map(message).collect()
 }
 
-fn but(verdict: Verdict, instructions: Option<&str>) -> String {
-    let instructions = instructions.filter(|_| verdict == Verdict::Undecided);
-    instructions.map_or_else(String::new, |instructions| format!(", but {instructions}"))
+fn remark(verdict: Verdict, remarks: &UndecidedRemarks<'_>) -> String {
+    match (remarks.instructions, remarks.because) {
+        _ if verdict != Verdict::Undecided => String::new(),
+        (Some(instructions), _) => format!(", but {instructions}"),
+        (None, Some(because)) => format!(", {because}"),
+        (None, None) => String::new(),
+    }
 }
 
 /// For single runs without intervals, which have no verdict.
@@ -369,10 +464,10 @@ fn comparison(
     name: &str,
     base: &str,
     summary: &SystemSummary,
-    instructions: Option<&str>,
+    remarks: &UndecidedRemarks<'_>,
 ) -> String {
     let tests = counted(summary.cells(), "test");
-    let mut found = in_order(summary, instructions);
+    let mut found = in_order(summary, remarks);
     let Some((verdict, number)) = found.next() else {
         return format!("{name} was not compared with {base}");
     };
@@ -383,22 +478,22 @@ fn comparison(
         }
         Verdict::Same => format!("{name} is the same as {base} in {number} of {tests}"),
         _ => {
-            let in_qps = if instructions.is_some() { " in QPS" } else { "" };
-            let but = but(verdict, instructions);
-            format!("{name} against {base}: {word}{in_qps} in {number} of {tests}{but}")
+            let in_qps = if remarks.instructions.is_some() { " in QPS" } else { "" };
+            let remark = remark(verdict, remarks);
+            format!("{name} against {base}: {word}{in_qps} in {number} of {tests}{remark}")
         }
     };
     let median = median(summary).map_or_else(String::new, |it| format!(" ({it})"));
-    format!("{first}{}{median}", rest(found, instructions))
+    format!("{first}{}{median}", rest(found, remarks))
 }
 
 fn comparison_below_name(
     base: &str,
     summary: &SystemSummary,
-    instructions: Option<&str>,
+    remarks: &UndecidedRemarks<'_>,
 ) -> String {
     let tests = counted(summary.cells(), "test");
-    let mut found = in_order(summary, instructions);
+    let mut found = in_order(summary, remarks);
     let Some((verdict, number)) = found.next() else {
         return format!("Not compared with {base}.");
     };
@@ -411,8 +506,8 @@ fn comparison_below_name(
         Verdict::Failed => "Failed against",
     };
     let median = median(summary).map_or_else(String::new, |it| format!("; {it}"));
-    let but = but(verdict, instructions);
-    format!("{first} {base} in {number} of {tests}{but}{}{median}.", rest(found, instructions))
+    let remark = remark(verdict, remarks);
+    format!("{first} {base} in {number} of {tests}{remark}{}{median}.", rest(found, remarks))
 }
 
 /// Median over tests; `None` for a single test, or if its uncertainty is unknown.

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
     AUTOCOMMIT_OFF, Count, DataContent, EventKind, Experiment, Origin, ScaledSizes,
-    StudyDocument as _, StudyRecord, System, Verdict, counted, may_equal, thousands,
+    StudyDocument as _, StudyRecord, System, counted, may_equal, thousands,
 };
-use assay_verdict::{Judgement, SystemSummary};
+use assay_verdict::{JudgedFigure, Judgement, SystemSummary};
 
 use super::study::JudgedStudy;
-use super::{answers, findings, to_do, trouble, work};
+use super::{answers, cpu, findings, to_do, trouble, work};
 use crate::number::{duration, share};
 use crate::words::{listed, origin};
 
@@ -46,11 +46,14 @@ impl Caveats {
 
 fn twin_line(study: &JudgedStudy, twin: &SystemSummary) -> String {
     let base = study.label(study.base);
-    let calls = counted(twin.slower + twin.faster, "false call");
+    let (calls, by) = match study.figure() {
+        JudgedFigure::Time => (twin.slower + twin.faster, ""),
+        JudgedFigure::Cpu => (twin.cpu.map_or(0, |cpu| cpu.more + cpu.less), " by CPU"),
+    };
+    let calls = counted(calls, "false call");
     let tests = counted(twin.cells(), "test");
-    let effect = minimum_effect(study.judgement, &[twin.system])
-        .map_or_else(String::new, |words| format!("; {words}"));
-    format!("A/A twin: {calls} in {tests} of {base} against itself{effect}")
+    let effect = effect(study, &[twin.system]);
+    format!("A/A twin: {calls}{by} in {tests} of {base} against itself{effect}")
 }
 
 fn warnings(study: &JudgedStudy) -> Vec<String> {
@@ -125,6 +128,13 @@ fn not_counted(record: &StudyRecord) -> Option<String> {
         reasons.filter(|_| record.study.experiment != Experiment::Counted).collect();
     let tests = counted(reasons.len() as u64, "test");
     reasons.first().map(|why| format!("the instructions of {tests} were not counted: {why}"))
+}
+
+/// The minimum detectable effect, which is one on time; empty if CPU decides the study.
+fn effect(study: &JudgedStudy, systems: &[usize]) -> String {
+    let effect = minimum_effect(study.judgement, systems);
+    let effect = effect.filter(|_| study.figure() == JudgedFigure::Time);
+    effect.map_or_else(String::new, |words| format!("; {words}"))
 }
 
 fn minimum_effect(judgement: &Judgement, systems: &[usize]) -> Option<String> {
@@ -352,18 +362,20 @@ fn basis(study: &JudgedStudy) -> String {
     }
     let blocks = cells.iter().map(|cell| cell.blocks).max().unwrap_or(0);
     let slices: u32 = cells.iter().map(|cell| cell.slices).sum();
-    let called = cells.iter().any(|cell| matches!(cell.verdict, Verdict::Slower | Verdict::Faster));
+    let called = cells.iter().any(|cell| cpu::is_called(study, cell));
     let false_alarms =
         if called { "; at most 5% of the called changes are expected to be false" } else { "" };
     let has_twin = record.systems.iter().any(|system| system.is_twin);
-    let effect = minimum_effect(study.judgement, &study.compared).filter(|_| !has_twin);
-    let effect = effect.map_or_else(String::new, |words| format!("; {words}"));
+    let effect = if has_twin { String::new() } else { effect(study, &study.compared) };
     let how = match record.study.experiment {
         Experiment::Interleaved => {
             format!(" in {}{}", counted(blocks, "block"), of_servers(&record.systems))
         }
         Experiment::Sequential => ", one system after the other, each test once".to_owned(),
         Experiment::Consecutive => ", one system after the other (ratios include drift)".to_owned(),
+        Experiment::Stepwise if record.study.segments > 0 => {
+            ", the systems in alternation, by segments of steps".to_owned()
+        }
         Experiment::Stepwise => ", the systems in alternation, step by step".to_owned(),
         Experiment::Counted => return super::counts::basis(study),
     };

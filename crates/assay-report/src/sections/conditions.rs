@@ -12,16 +12,19 @@ use assay_verdict::{NodeSummary, threshold};
 
 use super::findings::{self, MergedFinding, Topic, TopicFindings};
 use super::study::JudgedStudy;
-use super::trouble;
+use super::{counts, trouble};
 use crate::document::{
     Block, Caption, Column, Fold, Look, Row, RowGroup, Section, Table, TableCell, Wish,
 };
 use crate::machine_facts::state;
 use crate::number::{NONE, duration, share, thousands};
 use crate::text::{Text, badge, bold, code, folded, line_end, small, time, words};
+use crate::time_use::TimeUse;
 use crate::words::{Separated as _, binaries, minute, origin, rfc3339};
 
 const DEFAULTS_MAX: usize = 40;
+
+const NOISY: &str = "slices of half the length (the machine was too noisy to decide by time)";
 
 const SHIPPED: &str = "shipped";
 
@@ -147,17 +150,21 @@ fn facts(judged: &JudgedStudy) -> Vec<(&'static str, String)> {
         ("Placement", measured(placements(study))),
         ("CPUs", cpus(record)),
         ("Priority", measured(priorities(record))),
+        ("Length of slices", study.is_noisy.then(|| NOISY.to_owned())),
         ("Seed", measured(study.seed.to_string())),
         ("Threshold", Some(share(threshold(study)))),
         (began, Some(started)),
         ("Took", measured(took)),
+        ("Time", TimeUse::new(record).map(|time| time.in_words())),
         ("Slices", slices.and_then(measured)),
         ("Servers started", timed(servers_started(record).to_string())),
         ("Retried errors", timed(thousands(retried_errors(judged) as f64))),
         ("Workload version", measured(study.workload_version.to_string())),
         ("assay", Some(study.assay_version.clone())),
     ];
-    let all = first.into_iter().chain(state).chain(nodes).chain(rest);
+    let counted = counts::conditions(judged).into_iter();
+    let counted = counted.map(|line| ("Instructions", Some(line)));
+    let all = first.into_iter().chain(state).chain(nodes).chain(rest).chain(counted);
     all.filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
@@ -344,6 +351,7 @@ fn lines(study: &JudgedStudy) -> Vec<String> {
     let systems = systems.filter(|(_, system)| !system.is_twin);
     lines.extend(systems.flat_map(|(index, system)| system_lines(study.label(index), system)));
     lines.push(study_line(record));
+    lines.extend(TimeUse::new(record).map(|time| format!("time: {}", time.in_words())));
     lines.extend(record.foreign.then(|| format!("foreign: {FOREIGN}")));
     lines.extend(nodes(study));
     lines.extend(runs(record));
@@ -356,6 +364,7 @@ fn lines(study: &JudgedStudy) -> Vec<String> {
             counted(retried_errors(study), "retried error")
         ));
     }
+    lines.extend(counts::conditions(study).iter().map(|line| format!("instructions: {line}")));
     lines.extend(defaults_lines(record));
     lines.extend(audit_lines(study));
     lines.extend(record.events.iter().map(|event| match event.system {
@@ -437,6 +446,7 @@ fn study_line(record: &StudyRecord) -> String {
         }
         .to_owned(),
     );
+    parts.extend(study.is_noisy.then(|| NOISY.to_owned()));
     parts.extend(study.terms.as_ref().map(|terms| format!("terms {terms}")));
     let started = rfc3339(study.started_ms);
     parts.push(format!("placement {}", placements(study)));

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use assay_model::{CountSource, CountVerdict, Estimate, Verdict, counted, thousands};
 use assay_verdict::{
@@ -12,11 +13,12 @@ use assay_verdict::{
 
 use super::profiles::Calls;
 use super::shades::{Shade, ShadedCell, ShadedRow, ShadedTable};
-use super::study::JudgedStudy;
+use super::study::{JudgedStudy, TestRow};
 use crate::charts::flame::{self, Cost, Side};
-use crate::document::{Block, Fold, Frame, Look, Section, Table, Wish};
+use crate::document::{Block, Wish};
 use crate::number::{NONE, duration, figure, share};
-use crate::words::{Symbol as _, function_name};
+use crate::scale::RatioScale;
+use crate::words::{Symbol as _, function_name, one_line};
 
 const LIMITS: &str = "Not counted: the kernel, caches and waiting. There is one client, and valgrind runs one thread \
     at a time, so threads do not contend.";
@@ -27,83 +29,85 @@ const OTHER_CODE: &str =
 const LIMITS_OF_HARDWARE: &str =
     "The ratio leaves out the kernel, caches and waiting. There is one client.";
 
-/// A short report has only the first table.
+/// Mark of names that are those of matching code of another build.
+const MATCHED: &str = "≈";
+
+/// What the counts leave out.
+pub(super) fn limits(study: &JudgedStudy) -> &'static str {
+    match instruction_sets(&study.record.counts) {
+        Some(_) => LIMITS,
+        None => LIMITS_OF_HARDWARE,
+    }
+}
+
+/// Tables of text and Markdown. A short report has only the first one.
 pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
-    let Some(tables) = tables(study) else { return Vec::new() };
-    let limits = limits(study);
-    let is_alone = study.compared.is_empty();
-    let is_shown = |cell: &&CellJudgement| {
-        cell.count.is_some() && (is_alone || study.compared.contains(&cell.system))
-    };
-    let cells = study.judgement.cells.iter().filter(is_shown);
-    if wish.is_page() {
-        let look = Look { class: "shaded stack".to_owned(), ..Look::default() };
-        let mut blocks = vec![Block::Table(Table { look, ..tables[0].table() })];
-        blocks.extend(Block::prose("basis", limits));
-        let sections = cells.enumerate();
-        blocks.extend(sections.filter_map(|(number, cell)| section(study, cell, number)));
-        return Block::place("counts", "Instructions", "Instructions per operation", blocks);
+    if tests(study).next().is_none() {
+        return Vec::new();
     }
     let bare = Wish::without_images(wish.medium, wish.is_verbose);
+    let choices = choices(study);
     let choice = move |number: usize| {
-        let table: &ShadedTable = tables.get(number)?;
-        Some(vec![Block::Table(table.titled(&bare))])
+        let tables: &Vec<ShadedTable> = choices.get(number)?;
+        Some(tables.iter().map(|table| table.block(&bare)).collect::<Vec<_>>())
     };
     let mut blocks = vec![Block::Fitted(Box::new(choice))];
     if !wish.is_short() {
-        blocks.push(Block::Lines(limits));
-        let functions = cells.filter_map(|cell| functions(study, cell));
-        blocks.extend(functions.map(|table| Block::Table(table.titled(wish))));
+        blocks.push(Block::Lines(vec![limits(study).to_owned()]));
+        let cells = study.judgement.cells.iter();
+        let compared = cells.filter(|cell| study.compared.contains(&cell.system));
+        let functions = compared.filter_map(|cell| functions(study, cell));
+        blocks.extend(functions.map(|table| table.block(wish)));
     }
     blocks
 }
 
-fn section(study: &JudgedStudy, cell: &CellJudgement, number: usize) -> Option<Block<'static>> {
-    let system = study.label(cell.system);
-    let table = functions(study, cell).map(|table| Block::Table(table.table()));
-    let calls = calls(study, cell).filter(|_| !study.is_large());
-    let calls = calls.map(|calls| {
-        let heading = format!("Calls of {system} by instructions");
-        calls.block(study, &heading, ["more instructions", "fewer"])
-    });
-    let blocks: Vec<Block> = table.into_iter().chain(calls).collect();
-    let several = study.several_systems().then(|| system.to_owned());
-    let names = std::iter::once(study.cell_name(cell.cell)).chain(several);
-    let heading = names.collect::<Vec<_>>().join(", ");
-    (!blocks.is_empty()).then(|| {
-        Block::Section(Section {
-            id: format!("count-{}", number + 1),
-            class: "profile",
-            blocks: Block::part(Frame::Plain, "sampled", blocks),
-            ..Section::new(heading, if number == 0 { Fold::Open } else { Fold::Closed })
-        })
-    })
+/// The tests that were counted on a system.
+pub(super) fn tests<'a>(study: &JudgedStudy<'a>) -> impl Iterator<Item = TestRow<'a>> {
+    let is_counted = |test: &TestRow<'a>| {
+        let mut cells = std::iter::once(test.base).chain(test.others.iter().copied().flatten());
+        cells.any(|cell| cell.count.is_some())
+    };
+    study.tests().into_iter().flat_map(|group| group.rows).filter(is_counted)
 }
 
-fn limits(study: &JudgedStudy) -> Vec<String> {
+/// The scale of the ratios of all tests.
+pub(super) fn scale(study: &JudgedStudy) -> RatioScale {
+    let cells = study.judgement.cells.iter();
+    let ratios: Vec<Estimate> = cells.filter_map(|cell| cell.count.as_ref()?.ratio).collect();
+    RatioScale::fitting(&ratios, count_threshold(&study.record.study))
+}
+
+/// What decides which code the servers executed, and how functions got their names.
+pub(super) fn conditions(study: &JudgedStudy) -> Vec<String> {
     let counts = &study.record.counts;
-    let mut said = match instruction_sets(counts) {
-        Some(known) => {
-            let mut said = vec![LIMITS.to_owned()];
-            said.extend(choice_of_code(study, &known));
-            said
-        }
-        None => vec![LIMITS_OF_HARDWARE.to_owned()],
-    };
+    let known = instruction_sets(counts);
+    let mut lines = known.map(|known| choice_of_code(study, &known)).unwrap_or_default();
+    let builds = counts.iter().flat_map(|counted| &counted.count.matched.builds);
+    let builds: BTreeSet<&str> = builds.map(String::as_str).collect();
+    if !builds.is_empty() {
+        let builds: Vec<&str> = builds.into_iter().collect();
+        lines.push(format!(
+            "{MATCHED} marks names of functions in stripped files. Their code matches that of functions in {}: by \
+             instructions, strings, calls, or order and size. Such a name may be wrong.",
+            builds.join(", ")
+        ));
+    }
     let stripped = counts.iter().flat_map(|counted| &counted.count.stripped).map(String::as_str);
     // Names in brackets are those of code outside any file.
     let stripped: BTreeSet<&str> = stripped.filter(|module| !module.starts_with('[')).collect();
     if !stripped.is_empty() {
         let files: Vec<&str> = stripped.into_iter().collect();
-        said.push(format!(
-            "These files name only some of their functions: {}. The other functions share one line for each file and \
-             may include those that only the other system names (–); if both systems run the same build, each of \
-             them has its offset in the file instead. With debug symbols installed, or DEBUGINFOD_URLS set, the next \
-             count names all functions.",
+        lines.push(format!(
+            "These files name only some of their functions: {}. The others share a line for each named function that \
+             calls them, directly or through others without a name, and may include those that only the other system \
+             names (–). If both systems run the same build, each has its offset in the file instead. With debug \
+             symbols installed, DEBUGINFOD_URLS set, or a server with symbols and a near version in the cache, the \
+             next count names more of them.",
             files.join(", ")
         ));
     }
-    said
+    lines
 }
 
 /// CPU features hidden by valgrind, and the instruction sets that systems used, as far as names of functions show.
@@ -126,7 +130,7 @@ fn choice_of_code(study: &JudgedStudy, known: &InstructionSets) -> Vec<String> {
     said
 }
 
-fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
+pub(super) fn calls(study: &JudgedStudy, cell: &CellJudgement) -> Option<Calls> {
     let [of_base, of_system] = counted_pair(study.record, cell.cell, [study.base, cell.system])
         .or_else(|| counted_pair(study.record, cell.cell, [cell.system; 2]))?;
     let is_compared = !std::ptr::eq(of_base.0, of_system.0);
@@ -167,85 +171,129 @@ pub(super) fn of_undecided(cells: &[&CellJudgement]) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" and "))
 }
 
-/// The column of the ratio, and the number of columns of a narrow table.
-const RATIO: usize = 1;
-const COLUMNS_NARROW: usize = 3;
-
-const COLUMNS_TOTAL: usize = 5;
-
-/// Row per test and system: instructions per operation, their ratio to the base with the verdict, and the same with
-/// background threads, which narrower tables omit. The narrowest table has neither intervals of ratios nor background
-/// threads. `None` unless instructions were counted.
-fn tables(study: &JudgedStudy) -> Option<Vec<ShadedTable>> {
-    let widest = table(study)?;
-    let first_columns = |count: usize| {
-        let mut table = widest.clone();
-        table.columns.truncate(count);
-        table.rows.iter_mut().for_each(|row| row.cells.truncate(count));
-        table
-    };
-    let (total, narrower) = (first_columns(COLUMNS_TOTAL), first_columns(COLUMNS_NARROW));
-    let mut narrowest = narrower.clone();
-    for ratio in narrowest.rows.iter_mut().filter_map(|row| row.cells.get_mut(RATIO)) {
-        ratio.text.truncate(ratio.text.find(" [").unwrap_or(ratio.text.len()));
-    }
-    Some(vec![widest, total, narrower, narrowest])
+/// The columns of a system, by the room that they take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CountWidth {
+    All,
+    /// Without the instructions of other threads and of the kernel.
+    Total,
+    /// Without background threads.
+    Ratio,
+    /// Also without the intervals of ratios.
+    Value,
 }
 
-fn table(study: &JudgedStudy) -> Option<ShadedTable> {
-    let cells = study.judgement.cells.iter().filter(|cell| cell.count.is_some());
-    let cells: Vec<&CellJudgement> = cells.collect();
-    let by = cells.first()?.count.as_ref()?.by.word();
+/// Tables of a row for each test, widest first: instructions per operation of the base, and the ratio and verdict of
+/// each system, without and with background threads. In the last ones, each system has a table of its own.
+fn choices(study: &JudgedStudy) -> Vec<Vec<ShadedTable>> {
+    use CountWidth::{All, Ratio, Total, Value};
+    let systems = study.compared.len();
+    let together = [All, Total, Ratio, Value].map(|width| vec![table(study, 0..systems, width)]);
+    let mut choices: Vec<Vec<ShadedTable>> = together.into();
+    if study.several_systems() {
+        let apart =
+            |width| (0..systems).map(|at| table(study, at..at + 1, width)).collect::<Vec<_>>();
+        choices.extend([Ratio, Value].map(apart));
+    }
+    choices
+}
+
+fn table(study: &JudgedStudy, systems: Range<usize>, width: CountWidth) -> ShadedTable {
+    let cells = study.judgement.cells.iter().filter_map(|cell| cell.count.as_ref());
+    let counts: Vec<&CountJudgement> = cells.collect();
+    let by = counts.first().map_or_else(CountSource::default, |count| count.by).word();
     let threshold = share(count_threshold(&study.record.study));
-    let left_out: u32 = cells.iter().filter_map(|it| it.count.as_ref()).map(|it| it.left_out).sum();
-    let left_out = match left_out {
+    let left_out = match counts.iter().map(|count| count.left_out).sum::<u32>() {
         0 => String::new(),
-        some => format!(
+        number => format!(
             "; {} of batches left out of ratios because of work that few batches have; all other numbers include it",
-            counted(some, "pair")
+            counted(number, "pair")
         ),
     };
-    let mut columns = vec![
-        "instructions/op",
-        "ratio to the base",
-        "verdict",
-        "ratio with background",
-        "verdict with background",
-        "background/op",
-    ];
-    let has_kernel = cells.iter().any(|it| it.count.as_ref().is_some_and(|it| it.kernel.is_some()));
-    columns.extend(has_kernel.then_some("kernel/op"));
-    let row = |cell| row(study, cell, has_kernel);
-    Some(ShadedTable {
+    let has_kernel = counts.iter().any(|count| count.kernel.is_some());
+    let shown = &study.compared[systems.clone()];
+    let mut columns = vec![format!("{} instructions/op", study.base_label())];
+    columns.extend(shown.iter().flat_map(|system| headings(study, *system, width, has_kernel)));
+    let row = |test: TestRow| row(study, &test, &systems, (width, has_kernel));
+    ShadedTable {
         title: "instructions per operation".to_owned(),
         note: format!(
-            "outside the kernel, by one client, counted by {by}; a ratio within {threshold} of 1 is the same; ▼ more, \
-             ▲ fewer; background threads are part of the figures with background alone{left_out}"
+            "outside the kernel, by one client, counted by {by}; ratios to {}; a ratio within {threshold} of 1 is the \
+             same; ▼ more, ▲ fewer; background threads are part of the figures with background alone{left_out}",
+            study.base_label()
         ),
-        corner: "test, system",
-        columns: columns.into_iter().map(str::to_owned).collect(),
-        rows: cells.into_iter().filter_map(row).collect(),
-    })
+        corner: "test",
+        columns,
+        rows: tests(study).map(row).collect(),
+    }
 }
 
-fn row(study: &JudgedStudy, cell: &CellJudgement, has_kernel: bool) -> Option<ShadedRow> {
-    let CountJudgement { instructions, background, kernel, ratio, verdict, total, .. } =
-        cell.count.as_ref()?;
-    let mut texts = vec![(thousands(instructions.value.round() as u64), Shade::None)];
-    let base = || "base".to_owned();
-    texts.extend(compared(ratio.map_or_else(base, exact), *verdict));
-    let with_background =
-        total.map_or_else(|| NONE.to_owned(), |total| total.ratio.map_or_else(base, exact));
-    texts.extend(compared(with_background, total.and_then(|total| total.verdict)));
-    texts.push((figure(background.map(f64::round)), Shade::None));
-    texts.extend(has_kernel.then(|| (figure(kernel.map(f64::round)), Shade::None)));
+fn headings(
+    study: &JudgedStudy,
+    system: usize,
+    width: CountWidth,
+    has_kernel: bool,
+) -> Vec<String> {
+    let mut headings = vec![format!("{} ratio", study.label(system)), "verdict".to_owned()];
+    if matches!(width, CountWidth::All | CountWidth::Total) {
+        headings.extend(["ratio with background", "verdict with background"].map(str::to_owned));
+    }
+    if width == CountWidth::All {
+        headings.push("background/op".to_owned());
+        headings.extend(has_kernel.then(|| "kernel/op".to_owned()));
+    }
+    headings
+}
+
+fn row(
+    study: &JudgedStudy,
+    test: &TestRow,
+    systems: &Range<usize>,
+    (width, has_kernel): (CountWidth, bool),
+) -> ShadedRow {
+    let base = test.base.count.as_ref();
+    let mut texts = vec![(instructions(base), Shade::None)];
+    for other in &test.others[systems.clone()] {
+        let count = other.and_then(|other| other.count.as_ref());
+        let ratio = count.and_then(|count| count.ratio);
+        let total = count.and_then(|count| count.total);
+        let shown = |ratio: Option<Estimate>| match ratio {
+            None => NONE.to_owned(),
+            Some(ratio) if width == CountWidth::Value => format!("{:.4}", ratio.value),
+            Some(ratio) => exact(ratio),
+        };
+        texts.extend(compared(shown(ratio), count.and_then(|count| count.verdict)));
+        if matches!(width, CountWidth::All | CountWidth::Total) {
+            let verdict = total.and_then(|total| total.verdict);
+            texts.extend(compared(shown(total.and_then(|total| total.ratio)), verdict));
+        }
+        if width == CountWidth::All {
+            texts.push((both([base, count], |count| count.background), Shade::None));
+            let kernel = || (both([base, count], |count| count.kernel), Shade::None);
+            texts.extend(has_kernel.then(kernel));
+        }
+    }
     let cells = texts.into_iter().map(|(text, shade)| ShadedCell { text, shade });
-    let name = format!("{}, {}", study.cell_name(cell.cell), study.label(cell.system));
-    Some(ShadedRow { name, cells: cells.collect() })
+    ShadedRow { name: study.cell_name(test.base.cell), cells: cells.collect() }
+}
+
+/// Instructions per operation; a dash if they were not counted.
+pub(super) fn instructions(count: Option<&CountJudgement>) -> String {
+    let value = count.map(|count| count.instructions.value.round() as u64);
+    value.map_or_else(|| NONE.to_owned(), thousands)
+}
+
+/// `1,531 → 1,384`
+pub(super) fn both(
+    counts: [Option<&CountJudgement>; 2],
+    value: fn(&CountJudgement) -> Option<f64>,
+) -> String {
+    let [base, other] = counts.map(|count| figure(count.and_then(value).map(f64::round)));
+    format!("{base} → {other}")
 }
 
 /// A ratio and its verdict, with the symbol for the same change of a time.
-fn compared(ratio: String, verdict: Option<CountVerdict>) -> [(String, Shade); 2] {
+pub(super) fn compared(ratio: String, verdict: Option<CountVerdict>) -> [(String, Shade); 2] {
     let shade = match verdict {
         Some(CountVerdict::More) => Shade::More,
         Some(CountVerdict::Fewer) => Shade::Fewer,
@@ -258,7 +306,7 @@ fn compared(ratio: String, verdict: Option<CountVerdict>) -> [(String, Shade); 2
     [(ratio, shade), (word, Shade::None)]
 }
 
-fn as_time(verdict: CountVerdict) -> Verdict {
+pub(super) fn as_time(verdict: CountVerdict) -> Verdict {
     match verdict {
         CountVerdict::More => Verdict::Slower,
         CountVerdict::Fewer => Verdict::Faster,
@@ -267,15 +315,21 @@ fn as_time(verdict: CountVerdict) -> Verdict {
     }
 }
 
-/// With its interval, to 0.01%: counts are that exact.
-fn exact(Estimate { value, low, high }: Estimate) -> String {
-    format!("{value:.4} [{low:.4}, {high:.4}]")
+/// A ratio and its interval, to 0.01%: counts are that exact.
+pub(super) fn exact_parts(Estimate { value, low, high }: Estimate) -> [String; 2] {
+    [format!("{value:.4}"), format!("[{low:.4}, {high:.4}]")]
+}
+
+pub(super) fn exact(ratio: Estimate) -> String {
+    exact_parts(ratio).join(" ")
 }
 
 /// Per operation of a function, or of several functions on one line.
 pub(crate) struct FunctionLine {
     pub(crate) name: String,
     pub(crate) object: String,
+    /// How it is known: by a `symbol`, a `match` with code of another build, or its `caller`; `None` if it is not.
+    pub(crate) by: Option<&'static str>,
     /// `None` if the base has no function of this name.
     pub(crate) base: Option<f64>,
     /// `None` if the other system has no function of this name.
@@ -293,6 +347,7 @@ pub(crate) fn lines(all: &Instructions, most: usize) -> (Vec<FunctionLine>, Opti
         FunctionLine {
             name: name(change),
             object: object.unwrap_or_default(),
+            by: change.functions.first().and_then(known_by),
             base: Some(base).filter(|_| is_in(|it| it.is_in[0])),
             other: Some(other).filter(|_| is_in(|it| it.is_in[1])),
             change: all.per_op(change.by),
@@ -301,17 +356,14 @@ pub(crate) fn lines(all: &Instructions, most: usize) -> (Vec<FunctionLine>, Opti
     let rest = rest.map(|rest| {
         let [base, other] = all.each_per_op(rest.own).map(Some);
         let name = format!("other functions ({})", rest.functions);
-        FunctionLine { name, object: String::new(), base, other, change: all.per_op(rest.by) }
+        let (object, change) = (String::new(), all.per_op(rest.by));
+        FunctionLine { name, object, by: None, base, other, change }
     });
     (shown.collect(), rest)
 }
 
 fn name(change: &CountChange) -> String {
-    let name = |FunctionCounts { function, module, .. }: &FunctionCounts| match function {
-        Some(function) => function_name(function, module).into_owned(),
-        None => format!("functions of {module} without a name"),
-    };
-    let mut names = change.functions.iter().map(name);
+    let mut names = change.functions.iter().map(function_in_words);
     let first = names.next().unwrap_or_default();
     match change.kind {
         Kind::One => first,
@@ -320,14 +372,38 @@ fn name(change: &CountChange) -> String {
     }
 }
 
+fn function_in_words(counts: &FunctionCounts) -> String {
+    let FunctionCounts { function, module, caller, is_matched, .. } = counts;
+    let name = match function {
+        Some(function) => function_name(function, module),
+        None => format!("functions of {module} without a name").into(),
+    };
+    let mark = if *is_matched { format!(" {MATCHED}") } else { String::new() };
+    let caller =
+        caller.as_ref().map_or_else(String::new, |caller| format!(", called from {caller}"));
+    format!("{name}{mark}{caller}")
+}
+
+fn known_by(counts: &FunctionCounts) -> Option<&'static str> {
+    if counts.is_matched {
+        Some("match")
+    } else if counts.has_name() {
+        Some("symbol")
+    } else {
+        counts.caller.is_some().then_some("caller")
+    }
+}
+
 const SHOWN: usize = 10;
 
-fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
+/// The functions whose instructions changed most; `None` unless a change is called.
+pub(super) fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
     let called = [Some(CountVerdict::More), Some(CountVerdict::Fewer)];
     let count = cell.count.as_ref().filter(|count| called.contains(&count.verdict))?;
-    let (shown, rest) = lines(count.functions.as_ref()?, SHOWN);
+    let all = count.functions.as_ref()?;
+    let (shown, rest) = lines(all, SHOWN);
     let row = |line: FunctionLine| {
-        let FunctionLine { name, object, base, other, change } = line;
+        let FunctionLine { name, object, base, other, change, .. } = line;
         let numbers = [figure(base), figure(other), signed(change)];
         // The line for functions without a name already contains the object.
         let has_object = object.is_empty() || name.contains(&object);
@@ -340,9 +416,14 @@ fn functions(study: &JudgedStudy, cell: &CellJudgement) -> Option<ShadedTable> {
         0 => "",
         _ => " of all batches, also of those left out of the ratio",
     };
+    let named = all.named_share().map_or_else(String::new, |named| {
+        format!("; {} of all changes are in functions with a name or a named caller", share(named))
+    });
     Some(ShadedTable {
         title: format!("{test}: functions whose instructions changed in {system}"),
-        note: format!("instructions per operation; the lines add up to the change{left_out}"),
+        note: format!(
+            "instructions per operation; the lines add up to the change{left_out}{named}"
+        ),
         corner: "function",
         columns: ["base", "other", "change"].map(str::to_owned).into(),
         rows: shown.into_iter().chain(rest).map(row).collect(),
@@ -449,11 +530,23 @@ pub(super) fn causes(cell: &CellJudgement) -> Option<String> {
 }
 
 fn largest_functions(cell: &CellJudgement) -> Option<String> {
-    let functions = cell.count.as_ref()?.functions.as_ref()?;
-    let (shown, _) = lines(functions, NAMED);
-    let named = shown.iter().map(|line| format!("{} {:+.0}", line.name, line.change));
-    let named: Vec<String> = named.map(|it| it.replace('-', "−")).collect();
+    let named = largest(cell, usize::MAX);
     (!named.is_empty()).then(|| format!("instructions per operation: {}", named.join(", ")))
+}
+
+/// The functions that changed most, by names of at most `most` characters, with their changes.
+pub(super) fn largest(cell: &CellJudgement, most: usize) -> Vec<String> {
+    let functions = cell.count.as_ref().and_then(|count| count.functions.as_ref());
+    let (shown, _) = functions.map(|all| lines(all, NAMED)).unwrap_or_default();
+    let changed = shown.iter().filter(|line| line.change.abs() > 0.0);
+    let name = |line: &FunctionLine| one_line(&line.name, most, "…");
+    changed.map(|line| format!("{} {}", name(line), signed(line.change))).collect()
+}
+
+/// The ratio to the base, with its verdict as one on time. `None` if either system was not counted.
+pub(super) fn judged_ratio(cell: &CellJudgement) -> Option<(Estimate, Verdict)> {
+    let count = cell.count.as_ref()?;
+    Some((count.ratio?, as_time(count.verdict?)))
 }
 
 /// Translates more or fewer instructions to slower or faster. `None` if neither was found, with background threads or

@@ -7,7 +7,7 @@ use assay_verdict::CellJudgement;
 
 use super::figure::{self, TestFigure, beyond_threshold, same_within};
 use super::study::{JudgedStudy, TestGroup, TestRow};
-use super::{account, doubts, profiles, trouble};
+use super::{account, cpu, doubts, profiles, trouble};
 use crate::charts::drawing::{self, Chart, Values};
 use crate::charts::marks::small;
 use crate::document::{
@@ -159,7 +159,8 @@ impl<'r> DetailsTable<'r> {
         let drawn = Text::from_iter([drawing, words(" "), within(class, value)]);
         let word = Text::from(symbol(study.symbol(cell.verdict)))
             .and([words(format!(" {}", study.word(cell.verdict)))])
-            .and(interval(same_within(cell).map(bound)));
+            .and(interval(same_within(cell).map(bound)))
+            .and(serving_cpu(study, cell).map(words));
         let title = beyond_threshold(cell).map(confidence).map(|confidence| {
             let threshold = share(study.threshold());
             format!("confidence that the change exceeds {threshold}: {confidence}")
@@ -213,8 +214,9 @@ impl<'r> DetailsTable<'r> {
     fn legend(&self) -> Section<'static> {
         let figures = self.figures.iter();
         let facts = figures.map(|it| (it.heading().to_owned(), it.explanation().into())).collect();
-        let certainty = figure::of_changes(self.study).map(|it| format!(" {}", sentence(&it)));
-        let message = format!("{LEGEND}{}", certainty.unwrap_or_default());
+        let more = [cpu::key(self.study).map(str::to_owned), figure::of_changes(self.study)];
+        let more = more.into_iter().flatten().map(|line| format!(" {}", sentence(&line)));
+        let message = format!("{LEGEND}{}", more.collect::<String>());
         let mut blocks = vec![Block::Facts(facts)];
         blocks.extend(Block::prose("", [message]));
         let heading = "What the figures of a test mean";
@@ -266,6 +268,12 @@ fn notes(study: &JudgedStudy, cell: &CellJudgement) -> Vec<Text> {
     let why = doubts::why(study.record, cell).map(|why| why.into_owned());
     let notes = why.into_iter().chain(trouble::of_cell(cell));
     notes.map(|note| Text::from_iter([mark.clone(), words(format!(" {note}"))])).collect()
+}
+
+/// What CPU says beside time: `, CPU more: 1.05 [1.03, 1.07]`.
+fn serving_cpu(study: &JudgedStudy, cell: &CellJudgement) -> Option<String> {
+    let (words, ratio) = cpu::beside(study, cell).zip(cell.cpu.map(|cpu| cpu.ratio))?;
+    Some(format!(", {words}: {}", Quotient(Some(ratio)).value_with_interval()))
 }
 
 /// Whether it takes less or more CPU time per operation; `None` if neither was called.

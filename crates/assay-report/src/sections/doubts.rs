@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use assay_model::{Experiment, StudyRecord, Verdict, counted};
+use assay_model::{Experiment, Study, StudyRecord, Verdict, counted};
 use assay_verdict::{CellJudgement, PerOp, REPEATS_MIN, VerdictDoubt, threshold};
 
 use super::study::JudgedStudy;
@@ -16,6 +16,9 @@ const NAMES: usize = 5;
 
 /// Beyond this factor, measuring longer is not useful advice.
 pub(super) const TIMES_MAX: f64 = 20.0;
+
+/// A server on another machine has no known CPU time.
+const NO_CPU: &str = "CPU time was not measured on both systems: judge by time (`--judge time`)";
 
 /// Why a test is undecided. Tests with the same reason share a line, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +35,7 @@ enum UndecidedReason {
     SinglePair,
     Paced,
     AlsoSlow,
+    NoCpu,
     Unmeasured,
 }
 
@@ -39,6 +43,7 @@ impl UndecidedReason {
     fn from_doubt(doubt: VerdictDoubt) -> Self {
         match doubt {
             VerdictDoubt::Unmeasured => Self::Unmeasured,
+            VerdictDoubt::NoCpu => Self::NoCpu,
             VerdictDoubt::SinglePair => Self::SinglePair,
             VerdictDoubt::Paced => Self::Paced,
             VerdictDoubt::AlsoSlow => Self::AlsoSlow,
@@ -96,21 +101,16 @@ impl UndecidedReason {
                     .to_owned()
             }
             Self::FewBlocks => format!(
-                "measured in {} blocks that a verdict needs: {}",
+                "measured in {} blocks that a verdict needs ({})",
                 blocks_of_needed(doubts),
-                if record.finished {
-                    "use a longer `--budget`".to_owned()
-                } else if record.running {
-                    "the study is still running".to_owned()
-                } else {
-                    format!("`assay resume {}`", record.study.id)
-                }
+                longer(record)
             ),
             Self::Smoke => format!(
                 "preset smoke calls no changes below {threshold} and few larger ones: `--preset quick` decides more"
             ),
             Self::SinglePair => single_pair(record),
             Self::AlsoSlow => "one side did not answer in time, the other is as slow".to_owned(),
+            Self::NoCpu => NO_CPU.to_owned(),
             Self::Paced => {
                 "rates were limited, so they do not say what systems are able to do".to_owned()
             }
@@ -140,35 +140,18 @@ fn single_pair(record: &StudyRecord) -> String {
     format!("the uncertainty of a single measurement is unknown{remedy}")
 }
 
-/// Way to decide undecided tests; `None` for a study that assay cannot continue or repeat.
-pub(super) fn way_on(record: &StudyRecord) -> Option<String> {
-    let study = &record.study;
-    let how = match study.experiment {
-        Experiment::Sequential | Experiment::Counted => return None,
-        // Imported, or still running.
-        _ if study.recipe.is_empty() || !record.finished => return None,
-        Experiment::Stepwise | Experiment::Consecutive => {
-            format!("`--repeats {REPEATS_MIN}` carries all steps out several times")
-        }
-        Experiment::Interleaved if record.runs.iter().any(|run| run.shard.is_some()) => {
-            "shards with a longer `--budget` decide more".to_owned()
-        }
-        Experiment::Interleaved if study.gate.is_some() => {
-            "a longer `--budget` decides more".to_owned()
-        }
-        Experiment::Interleaved => {
-            format!("`assay resume {} --more 10m` measures them longer", study.id)
-        }
-    };
-    Some(format!("undecided tests: {how}"))
+/// Whether a finished study can get more time: unless it is a gate or runs each test once.
+pub(super) fn takes_more_time(study: &Study) -> bool {
+    study.experiment == Experiment::Interleaved && study.gate.is_none()
 }
 
-/// How to measure longer. A finished study can get more time, unless it is a gate or runs each test once.
+/// How to measure longer.
 fn longer(record: &StudyRecord) -> String {
-    let study = &record.study;
-    let takes_more = study.experiment == Experiment::Interleaved && study.gate.is_none();
     match record.finished {
-        true if takes_more => format!("`assay resume {} --more TIME`", record.study.id),
+        true if takes_more_time(&record.study) => {
+            format!("`assay resume {} --more TIME`", record.study.id)
+        }
+        true if record.study.experiment.has_steps() => "`--repeats`".to_owned(),
         true => "`--budget`".to_owned(),
         false if record.running => "the study is still running".to_owned(),
         false => format!("`assay resume {}`", record.study.id),
@@ -253,13 +236,15 @@ pub(super) fn lines(study: &JudgedStudy) -> Vec<String> {
     if !study.has_verdicts() {
         return Vec::new();
     }
+    let figure = study.figure();
     let is_undecided = |cell: &&CellJudgement| {
-        cell.verdict == Verdict::Undecided && study.compared.contains(&cell.system)
+        cell.verdict_by(figure) == Verdict::Undecided && study.compared.contains(&cell.system)
     };
     let undecided = study.judgement.cells.iter().filter(is_undecided);
     let mut doubted: Vec<(usize, UndecidedReason, VerdictDoubt, &CellJudgement)> = undecided
         .filter_map(|cell| {
-            Some((cell.system, UndecidedReason::from_doubt(cell.doubt?), cell.doubt?, cell))
+            let doubt = cell.doubt_by(figure)?;
+            Some((cell.system, UndecidedReason::from_doubt(doubt), doubt, cell))
         })
         .collect();
     // A stable sort keeps the tests in the order in which they run.

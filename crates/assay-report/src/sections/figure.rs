@@ -135,8 +135,9 @@ impl TestFigure {
         match self {
             Self::CpuRatio => Quotient(cell.cpu_ratio).value_with_interval(),
             Self::Slices if cell.troubled > 0 => {
-                // Troubled slices of a disturbed cell are judged, so `slices` includes them.
-                let judged = if cell.is_disturbed { cell.troubled } else { 0 };
+                // Troubled slices of a disturbed cell, and segments of a step, are judged, so `slices` includes them.
+                let has_segments = cell.step.as_ref().is_some_and(|step| step.total_rate.is_some());
+                let judged = if cell.is_disturbed || has_segments { cell.troubled } else { 0 };
                 format!("{} + {}", cell.slices.saturating_sub(judged), cell.troubled)
             }
             Self::Slices => cell.slices.to_string(),

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use assay_model::{Estimate, counted};
-use assay_verdict::{GateCell, GateJudgement, GateVerdict, VerdictDoubt};
+use assay_verdict::{GateCell, GateJudgement, GateVerdict, JudgedFigure, VerdictDoubt};
 
 use super::doubts::{TIMES_MAX, of_doubt, silence};
 use super::study::JudgedStudy;
 use crate::document::{Block, Column, Indent, Row, Table, Wish};
 use crate::number::{duration, share};
-use crate::ratio::change_with_bounds;
+use crate::ratio::{Quotient, Ratio, change_with_bounds};
 use crate::words::{Symbol, sentence};
 
 /// More tests without a value for the same reason are not listed one by one.
@@ -134,11 +134,16 @@ fn headline_of(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bo
     let tests = counted(judged.cells.len() as u64, "test");
     let answer = answer(verdict, allows_undecided);
     let of_tests = format!("{} of {tests} of {systems}", judged.count(verdict));
-    let (none, some, done) = match study.counts_only() {
-        true => {
+    let (none, some, done) = match limited_figure(study) {
+        LimitedFigure::Instructions => {
             ("none with more instructions than its limit", "with more instructions than", "counted")
         }
-        false => ("none slower than its limit", "slower than", "measured"),
+        LimitedFigure::Cpu => (
+            "none with more CPU per operation than its limit",
+            "with more CPU per operation than",
+            "measured",
+        ),
+        LimitedFigure::Time => ("none slower than its limit", "slower than", "measured"),
     };
     match verdict {
         GateVerdict::Passed => {
@@ -154,17 +159,55 @@ fn headline_of(study: &JudgedStudy, judged: &GateJudgement, allows_undecided: bo
 }
 
 pub(crate) fn change(study: &JudgedStudy, cell: &GateCell) -> String {
-    let shown = if study.counts_only() { super::counts::change } else { change_with_bounds };
+    let shown = |ratio: Estimate| match limited_figure(study) {
+        LimitedFigure::Instructions => super::counts::change(ratio),
+        // More CPU is not faster.
+        LimitedFigure::Cpu if Ratio(Some(ratio)).is_far() => {
+            Quotient(Some(ratio)).value_with_interval()
+        }
+        LimitedFigure::Time | LimitedFigure::Cpu => change_with_bounds(ratio),
+    };
     cell.ratio.map_or_else(|| "not known".to_owned(), shown)
 }
 
 pub(crate) fn limit(study: &JudgedStudy, cell: &GateCell) -> String {
-    let sign = if study.counts_only() { "+" } else { "−" };
+    let sign = if limited_figure(study) == LimitedFigure::Time { "−" } else { "+" };
     format!("{sign}{}", share(cell.margin))
 }
 
 pub(crate) fn limited(study: &JudgedStudy) -> &'static str {
-    if study.counts_only() { "instructions" } else { "QPS" }
+    match limited_figure(study) {
+        LimitedFigure::Time => "QPS",
+        LimitedFigure::Cpu => "CPU per operation",
+        LimitedFigure::Instructions => "instructions",
+    }
+}
+
+/// The figure that a gate limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LimitedFigure {
+    Time,
+    /// CPU time per operation of the threads that serve connections.
+    Cpu,
+    Instructions,
+}
+
+impl LimitedFigure {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Cpu => "cpu",
+            Self::Instructions => "instructions",
+        }
+    }
+}
+
+pub(crate) fn limited_figure(study: &JudgedStudy) -> LimitedFigure {
+    match study.figure() {
+        _ if study.counts_only() => LimitedFigure::Instructions,
+        JudgedFigure::Cpu => LimitedFigure::Cpu,
+        JudgedFigure::Time => LimitedFigure::Time,
+    }
 }
 
 /// The cause of an excess or a failure, or what would decide the test.
@@ -187,10 +230,13 @@ pub(crate) fn why(study: &JudgedStudy, cell: &GateCell) -> Option<String> {
         (GateVerdict::Undecided, _) if has_stopped(study) => {
             Some("the study stopped once a limit was exceeded".to_owned())
         }
-        (_, Some(VerdictDoubt::AtThreshold)) => Some(
-            "the slowdown is about as large as the limit: measuring longer hardly helps, another limit does"
-                .to_owned(),
-        ),
+        (_, Some(VerdictDoubt::AtThreshold)) => {
+            let is_timed = limited_figure(study) == LimitedFigure::Time;
+            let change = if is_timed { "slowdown" } else { "increase" };
+            Some(format!(
+                "the {change} is about as large as the limit: measuring longer hardly helps, another limit does"
+            ))
+        }
         (_, Some(VerdictDoubt::Wide { times, .. })) if times > TIMES_MAX => Some(format!(
             "the bounds are too wide, and a verdict would take over {TIMES_MAX} times as long: use a quieter machine \
              or a larger limit"
@@ -207,9 +253,9 @@ fn rest(study: &JudgedStudy, judged: &GateJudgement, has_stopped: bool) -> Vec<S
         lines.push(format!("{tests} undecided: the study stopped once a limit was exceeded"));
     }
     let room = |cell: &GateCell| {
-        let distance = |ratio: Estimate| match study.counts_only() {
-            true => 1.0 + cell.margin - ratio.high,
-            false => ratio.low - (1.0 - cell.margin),
+        let distance = |ratio: Estimate| match limited_figure(study) {
+            LimitedFigure::Time => ratio.low - (1.0 - cell.margin),
+            LimitedFigure::Cpu | LimitedFigure::Instructions => 1.0 + cell.margin - ratio.high,
         };
         cell.ratio.map_or(f64::INFINITY, distance)
     };
@@ -238,8 +284,12 @@ fn basis(study: &JudgedStudy) -> String {
     let mut blocks: Vec<u32> = record.slices.iter().map(|slice| slice.block).collect();
     blocks.sort_unstable();
     blocks.dedup();
+    let (judged, what) = match limited_figure(study) {
+        LimitedFigure::Cpu => ("judged by CPU per operation, ", "is exactly at its limit"),
+        LimitedFigure::Time | LimitedFigure::Instructions => ("", "is as slow as its limit"),
+    };
     format!(
-        "measured in {} of fresh servers, {}; a test that is as slow as its limit passes with a probability of about \
+        "{judged}measured in {} of fresh servers, {}; a test that {what} passes with a probability of about \
          2.5%; if all tests keep their limits, the gate fails with a probability of at most 2.5%",
         counted(blocks.len() as u64, "block"),
         duration(record.elapsed_s())

@@ -1,10 +1,11 @@
 //! The Insert Benchmark: tables and charts, with the columns and the colours of Mark Callaghan's reports.
 
-use assay_model::{CellId, RESPONSE_BOUNDS_US, SLA, Series, Statements, Verdict};
+use assay_model::{RESPONSE_BOUNDS_US, SLA, Series, Statements, Verdict};
 use assay_verdict::{CellJudgement, StepSummary};
 
 use super::shades::{Shade, ShadedCell, ShadedRow, ShadedTable};
 use super::step_metrics;
+use super::step_repeat::StepRepeat;
 use super::study::JudgedStudy;
 use crate::charts::drawing::{self, Chart, Values};
 use crate::charts::{Place, marks};
@@ -109,7 +110,7 @@ struct BenchStep<'a> {
 impl<'a> InsertBenchTables<'a> {
     /// `None` for other studies.
     pub(crate) fn new(study: &JudgedStudy<'a>) -> Option<Self> {
-        if !study.record.study.is_insert_benchmark() {
+        if !study.record.study.is_insert_benchmark() || study.record.counts_only() {
             return None;
         }
         let systems: Vec<usize> = (0..study.record.systems.len()).collect();
@@ -142,9 +143,10 @@ const KINDS: [StatementKind; 3] = [
     ("query", |step| &step.query),
 ];
 
-/// Inserts, indexed rows or queries per second; `None` if not measured.
+/// Inserts, indexed rows or queries per second of a whole step; `None` if not measured.
 fn rate(cell: &CellJudgement) -> Option<f64> {
-    cell.qps.map(|qps| qps.value)
+    let total = cell.step.as_ref().and_then(|step| step.total_rate);
+    total.or_else(|| cell.qps.map(|qps| qps.value))
 }
 
 fn misses(cell: &CellJudgement) -> bool {
@@ -443,27 +445,30 @@ const QUANTITIES: [SecondsQuantity; 6] = [
 
 /// For all steps with known series: those of the first repeat.
 fn charts<'a>(study: &JudgedStudy<'a>) -> Vec<StepCharts<'a>> {
-    let cells = study.record.study.cells.iter();
-    let charts = cells.map(|planned| StepCharts {
-        step: planned.id.test.name(),
-        charts: QUANTITIES.iter().filter_map(|it| seconds_chart(study, planned.id, it)).collect(),
+    let charts = study.record.study.cells.iter().map(|planned| {
+        let repeat = |system| {
+            let repeat = StepRepeat::new(study.record, planned.id, system)?;
+            Some((system, repeat))
+        };
+        let repeats: Vec<_> = (0..study.record.systems.len()).filter_map(repeat).collect();
+        StepCharts {
+            step: planned.id.test.name(),
+            charts: QUANTITIES.iter().filter_map(|it| seconds_chart(&repeats, it)).collect(),
+        }
     });
     charts.filter(|step| !step.charts.is_empty()).collect()
 }
 
-fn seconds_chart(study: &JudgedStudy, cell: CellId, quantity: &SecondsQuantity) -> Option<Chart> {
+fn seconds_chart(repeats: &[(usize, StepRepeat<'_>)], quantity: &SecondsQuantity) -> Option<Chart> {
     let (prefix, title, join, divisor) = *quantity;
-    let counts = |system| -> Option<Vec<u64>> {
-        let (slice, series) = study.first_slice(cell, system)?;
-        let series = series.into_iter().filter(|series| series.name.starts_with(prefix));
+    let counts = |(system, repeat): &(usize, StepRepeat<'_>)| -> Option<(usize, Vec<u64>)> {
+        let series = repeat.series.iter().filter(|series| series.name.starts_with(prefix));
         let mut all = series.fold(Vec::new(), |all, series| joined(all, series, join));
         // A partial second at the end would look like a stall.
-        all.truncate((slice.work.elapsed_ns / SECOND_NS) as usize);
-        (all.len() > 2).then_some(all)
+        all.truncate((repeat.slice.work.elapsed_ns / SECOND_NS) as usize);
+        (all.len() > 2).then_some((*system, all))
     };
-    let all: Vec<(usize, Vec<u64>)> = (0..study.record.systems.len())
-        .filter_map(|system| Some((system, counts(system)?)))
-        .collect();
+    let all: Vec<(usize, Vec<u64>)> = repeats.iter().filter_map(counts).collect();
     let seconds = all.iter().map(|(_, counts)| counts.len()).max()?;
     let values = |(system, counts): &(usize, Vec<u64>)| {
         (*system, counts.iter().map(|count| Some(*count as f64 / divisor)).collect())

@@ -5,9 +5,9 @@ use assay_verdict::{BesideStudy, Judgement};
 
 use super::study::JudgedStudy;
 use super::{
-    afterwards, again, answer, causes, conditions, counts, doubts, gate, groups, insert_bench,
+    afterwards, again, answer, causes, conditions, count_page, doubts, gate, groups, insert_bench,
     matrix, profiles, ranking, responses, startup, statements, steps, sweep, table, to_do, tpcc,
-    versions,
+    versions, way_on,
 };
 use crate::charts::{self, ChartFile};
 use crate::data;
@@ -44,7 +44,7 @@ const SECTIONS: &[(ShownIn, ReportSection)] = &[
     (ShownIn::All, statements::blocks),
     (ShownIn::All, profiles::blocks),
     (ShownIn::All, afterwards::blocks),
-    (ShownIn::All, counts::blocks),
+    (ShownIn::All, count_page::blocks),
     (ShownIn::All, responses::blocks),
     (ShownIn::All, steps::blocks),
     (ShownIn::Short, how_to_see_more),
@@ -60,7 +60,8 @@ const COUNTED: &[(ShownIn, ReportSection)] = &[
     (ShownIn::All, startup::blocks),
     (ShownIn::All, answer::blocks),
     (ShownIn::All, causes::counted),
-    (ShownIn::All, counts::blocks),
+    (ShownIn::All, count_page::blocks),
+    (ShownIn::All, afterwards::blocks),
     (ShownIn::Short, how_to_see_more),
     (ShownIn::Full, conditions::blocks),
     (ShownIn::Full, again::blocks),
@@ -80,8 +81,7 @@ fn blocks<'r>(study: &'r JudgedStudy<'r>, wish: &Wish<'_>) -> Vec<Block<'r>> {
 fn how_to_see_more(study: &JudgedStudy, _: &Wish<'_>) -> Vec<Block<'static>> {
     let id = &study.record.study.id;
     let last = format!("more: `assay report {id} --verbose`, or a page: `-o report.html`");
-    let longer = doubts::way_on(study.record);
-    let longer = longer.filter(|_| !doubts::lines(study).is_empty());
+    let longer = way_on::way_on(study).filter(|_| !doubts::lines(study).is_empty());
     vec![Block::Lines(longer.into_iter().chain([last]).collect())]
 }
 

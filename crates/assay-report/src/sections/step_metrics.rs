@@ -1,8 +1,11 @@
 //! Hardware metrics of each step of the Insert Benchmark, per second and per operation.
 
+use std::borrow::Cow;
+
 use assay_model::{CellId, Series, Slice};
 
 use super::shades::{ShadedRow, ShadedTable};
+use super::step_repeat::StepRepeat;
 use super::study::JudgedStudy;
 use crate::number::{NONE, figure};
 
@@ -54,30 +57,30 @@ pub(super) fn tables(study: &JudgedStudy) -> Vec<ShadedTable> {
     let cells = study.record.study.cells.iter().map(|planned| planned.id);
     let tables = cells.flat_map(|cell| {
         let name = cell.test.name();
-        let all = StepSlices::new(study, cell);
+        let all = StepRepeats::new(study, cell);
         [
-            all.table(format!("{name}: metrics"), NOTE, &COLUMNS, |slice, series| {
-                match slice.published.is_empty() {
-                    true => metrics(slice, series, cpus).map(|it| it.map(figure).to_vec()),
-                    false => Some(PUBLISHED.map(|name| published(slice, name)).to_vec()),
+            all.table(format!("{name}: metrics"), NOTE, &COLUMNS, |repeat| {
+                match repeat.slice.published.is_empty() {
+                    true => metrics(repeat, cpus).map(|it| it.map(figure).to_vec()),
+                    false => Some(PUBLISHED.map(|name| published(&repeat.slice, name)).to_vec()),
                 }
             }),
-            all.table(format!("{name}: device"), DEVICE_NOTE, &DEVICE_COLUMNS, |slice, series| {
-                device(slice, series).map(|it| it.map(figure).to_vec())
+            all.table(format!("{name}: device"), DEVICE_NOTE, &DEVICE_COLUMNS, |repeat| {
+                device(&repeat.slice, &repeat.series).map(|it| it.map(figure).to_vec())
             }),
         ]
     });
     tables.filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The first slice of each system in a step, with its series.
-struct StepSlices<'a>(Vec<(&'a str, &'a Slice, Vec<&'a Series>)>);
+/// The first repeat of each system in a step.
+struct StepRepeats<'a>(Vec<(&'a str, StepRepeat<'a>)>);
 
-impl<'a> StepSlices<'a> {
+impl<'a> StepRepeats<'a> {
     fn new(study: &'a JudgedStudy<'a>, cell: CellId) -> Self {
         let of_system = |system| {
-            let (slice, series) = study.first_slice(cell, system)?;
-            Some((study.label(system), slice, series))
+            let repeat = StepRepeat::new(study.record, cell, system)?;
+            Some((study.label(system), repeat))
         };
         Self((0..study.record.systems.len()).filter_map(of_system).collect())
     }
@@ -87,11 +90,10 @@ impl<'a> StepSlices<'a> {
         title: String,
         note: &str,
         columns: &[&str],
-        texts: impl Fn(&Slice, &[&Series]) -> Option<Vec<String>>,
+        texts: impl Fn(&StepRepeat<'_>) -> Option<Vec<String>>,
     ) -> ShadedTable {
-        let row = |(name, slice, series): &(&str, &Slice, Vec<&Series>)| {
-            Some(ShadedRow::plain(*name, texts(slice, series)?))
-        };
+        let row =
+            |(name, repeat): &(&str, StepRepeat<'_>)| Some(ShadedRow::plain(*name, texts(repeat)?));
         ShadedTable {
             title,
             note: note.to_owned(),
@@ -103,7 +105,10 @@ impl<'a> StepSlices<'a> {
 }
 
 /// In the order of [`DEVICE_COLUMNS`]; `None` if the counters of the device are unknown.
-fn device(slice: &Slice, series: &[&Series]) -> Option<[Option<f64>; DEVICE_COLUMNS.len()]> {
+fn device(
+    slice: &Slice,
+    series: &[Cow<'_, Series>],
+) -> Option<[Option<f64>; DEVICE_COLUMNS.len()]> {
     let counter = |name| slice.counter(name);
     let seconds = slice.work.elapsed_ns as f64 / 1e9;
     let count = |name: &str| {
@@ -147,7 +152,8 @@ fn published(slice: &Slice, name: &str) -> String {
 }
 
 /// In the order of [`COLUMNS`].
-fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>; COLUMNS.len()]> {
+fn metrics(repeat: &StepRepeat<'_>, cpus: f64) -> Option<[Option<f64>; COLUMNS.len()]> {
+    let StepRepeat { slice, rate_s, series } = repeat;
     let step = slice.step.as_ref()?;
     let seconds = slice.work.elapsed_ns as f64 / 1e9;
     let has_queries = slice.cell.test.ibench()?.queries.is_some();
@@ -165,7 +171,7 @@ fn metrics(slice: &Slice, series: &[&Series], cpus: f64) -> Option<[Option<f64>;
     };
     let reached = |percent: f64| counts.and_then(|counts| reached_in(counts, percent));
     Some([
-        ratio(inserts, slice.rate_s()),
+        ratio(inserts, *rate_s),
         ratio(step.query.statements as f64, seconds),
         counted("host_device_reads", seconds),
         mb(counted("host_device_read_kb", seconds)),

@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use assay_model::{
-    CellId, Estimate, Group, Series, Setup, Slice, SliceOutcome, StudyRecord, Verdict, counted,
-    exact_names, labels,
+    CellId, Estimate, Group, Setup, StudyRecord, Verdict, counted, exact_names, labels,
 };
-use assay_verdict::{CellJudgement, Judgement, PlanFindings, threshold};
+use assay_verdict::{CellJudgement, JudgedFigure, Judgement, PlanFindings, threshold};
 
 use crate::ratio::Ratio;
 use crate::scale::RatioScale;
@@ -75,22 +74,6 @@ impl<'a> JudgedStudy<'a> {
 
     pub(crate) fn cell(&self, cell: CellId, system: usize) -> Option<&'a CellJudgement> {
         Some(&self.judgement.cells[*self.judged.get(&(cell, system))?])
-    }
-
-    /// The first measured repeat of a cell, with its series.
-    pub(crate) fn first_slice(
-        &self,
-        cell: CellId,
-        system: usize,
-    ) -> Option<(&'a Slice, Vec<&'a Series>)> {
-        let is_wanted = |slice: &&Slice| {
-            (slice.system, slice.cell) == (system, cell)
-                && !matches!(slice.outcome, SliceOutcome::Failed(_))
-        };
-        let slices = self.record.slices.iter().filter(is_wanted);
-        let first = slices.min_by_key(|slice| (slice.block, slice.round))?;
-        let series = self.record.series.iter().filter(|(slice, _)| *slice == first.id());
-        Some((first, series.map(|(_, series)| series).collect()))
     }
 
     /// Relative to the base, for which it is 1; `None` if the cell failed or was not measured.
@@ -217,6 +200,11 @@ impl<'a> JudgedStudy<'a> {
     /// Whose CPU time the CPU ratio is about.
     pub(crate) fn cpu_owner(&self) -> &'static str {
         if self.record.is_reported() { "machine" } else { "server" }
+    }
+
+    /// The figure that decides the study.
+    pub(crate) fn figure(&self) -> JudgedFigure {
+        self.record.study.judge.into()
     }
 
     /// Nothing was timed; only instructions were counted.

@@ -5,6 +5,7 @@ use std::ops::Range;
 use assay_model::{Group, Setup, Verdict};
 use assay_verdict::CellJudgement;
 
+use super::cpu;
 use super::details;
 use super::figure::{self, TestFigure, same_within};
 use super::matrix::{Matrix, MatrixRow};
@@ -125,8 +126,9 @@ impl<'r> TestTables<'r> {
                 format!("{LEGEND} {} CPU ratio: {ratio}", capital(owner))
             }
         };
+        let cpu = cpu::key(study).filter(|_| !is_matrix).map(sentence);
         let certainty = figure::of_changes(study).map(|it| sentence(&it));
-        let legend = std::iter::once(legend).chain(certainty);
+        let legend = std::iter::once(legend).chain(cpu).chain(certainty);
         vec![Block::Table(table), Block::Lines(vec![legend.collect::<Vec<_>>().join(" ")])]
     }
 
@@ -238,6 +240,7 @@ impl<'r> TestTables<'r> {
         if rows.any(|row| row.others.iter().flatten().any(is_same)) {
             key.push("same ±1%: a change by more than 1% is ruled out".to_owned());
         }
+        key.extend(cpu::key(self.study).filter(|_| has_words).map(str::to_owned));
         let study = &self.study.record.study;
         if let [setup, _, ..] = study.setups.as_slice()
             && study.has_known_tables()
@@ -384,7 +387,8 @@ fn post_row(study: &JudgedStudy, test: &TestRow) -> Row {
 fn verdict(study: &JudgedStudy, cell: &CellJudgement) -> String {
     let bound = same_within(cell).map_or_else(String::new, |it| format!(" {}", within(it)));
     let (symbol, word) = (study.symbol(cell.verdict), study.word(cell.verdict));
-    format!("{symbol} {word}{bound}").trim().to_owned()
+    let cpu = cpu::beside(study, cell).map_or_else(String::new, |words| format!(", {words}"));
+    format!("{symbol} {word}{bound}{cpu}").trim().to_owned()
 }
 
 /// Numbers of tables to try. Every layout tried must be rendered, so there are few of them.
@@ -410,7 +414,9 @@ fn ratio(study: &JudgedStudy, other: Option<&CellJudgement>, has_words: bool) ->
         Some(bound) => format!("{} {}", study.word(other.verdict), within(bound)),
         None => study.word(other.verdict).to_owned(),
     };
-    format!("{:<17}  {} {word}", Ratio(other.rqps).to_string(), study.symbol(other.verdict))
+    let cpu = cpu::beside(study, other).filter(|_| has_words);
+    let cpu = cpu.map_or_else(String::new, |words| format!(", {words}"));
+    format!("{:<17}  {} {word}{cpu}", Ratio(other.rqps).to_string(), study.symbol(other.verdict))
 }
 
 fn figure_of(test: &TestRow, others: &[Option<&CellJudgement>], figure: &TestFigure) -> String {

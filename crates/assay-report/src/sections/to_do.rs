@@ -7,12 +7,13 @@ use assay_model::{
     AnswerPart, DumpFinding, DumpFindingKind, EventKind, Severity, StudyRecord, System, Verdict,
     counted,
 };
-use assay_verdict::{CellJudgement, ChangeCause};
+use assay_verdict::{CellJudgement, ChangeCause, JudgedFigure};
 
 use super::answers::{
     self, AnswersByStatement, ByStatement, FindingList, NAMED, about, differences, in_tests,
     restored, shown,
 };
+use super::cpu;
 use super::startup;
 use super::study::JudgedStudy;
 use crate::document::{Block, Wish};
@@ -392,19 +393,23 @@ fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> 
     let mut facts = to_do_facts(study, &to_do_here);
     let cells = study.judgement.cells.iter().filter(|cell| cell.system == system);
     let cells: Vec<&CellJudgement> = cells.collect();
+    let figure = study.figure();
+    let is_timed = figure == JudgedFigure::Time;
     let verdicts = [
-        (Verdict::Slower, "slower"),
+        (Verdict::Slower, if is_timed { "slower" } else { "more CPU" }),
         (Verdict::Uneven, "uneven"),
         (Verdict::Undecided, "undecided"),
-        (Verdict::Same, "same speed"),
-        (Verdict::Faster, "faster"),
+        (Verdict::Same, if is_timed { "same speed" } else { "same CPU" }),
+        (Verdict::Faster, if is_timed { "faster" } else { "less CPU" }),
         (Verdict::Failed, "failed: could not be tested"),
     ];
     for (verdict, words) in verdicts {
         let mut of_verdict: Vec<&CellJudgement> =
-            cells.iter().copied().filter(|cell| cell.verdict == verdict).collect();
+            cells.iter().copied().filter(|cell| cell.verdict_by(figure) == verdict).collect();
         if verdict == Verdict::Slower {
-            let speed = |cell: &CellJudgement| cell.rqps.map_or(1.0, |ratio| ratio.value);
+            let ratio =
+                |cell: &CellJudgement| cell.ratio_by(figure).map_or(1.0, |ratio| ratio.value);
+            let speed = |cell: &CellJudgement| if is_timed { ratio(cell) } else { -ratio(cell) };
             of_verdict.sort_by(|a, b| speed(a).total_cmp(&speed(b)));
         }
         let count = of_verdict.len();
@@ -458,8 +463,15 @@ fn outcome(study: &JudgedStudy, cell: &CellJudgement) -> String {
         let why = cell.failure.as_deref().or(of_base).or(unanswered);
         return format!("{name} ({on_all}{})", first_words(why.unwrap_or("no time was left")));
     }
-    let is_called = matches!(cell.verdict, Verdict::Slower | Verdict::Faster);
-    let Some(ratio) = cell.rqps.filter(|_| is_called) else { return name };
+    let figure = study.figure();
+    let is_called = matches!(cell.verdict_by(figure), Verdict::Slower | Verdict::Faster);
+    let Some(ratio) = cell.ratio_by(figure).filter(|_| is_called) else {
+        let is_timed = figure == JudgedFigure::Time;
+        return match cpu::beside(study, cell).filter(|_| is_timed) {
+            Some(words) => format!("{name} ({words})"),
+            None => name,
+        };
+    };
     let plan = if cell.cause == Some(ChangeCause::Plan) { " with another plan" } else { "" };
     format!("{name} {}{plan}", narrow(ratio))
 }

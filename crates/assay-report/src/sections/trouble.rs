@@ -101,7 +101,7 @@ pub(crate) fn or_realtime(record: &StudyRecord) -> String {
 const NAMED: usize = 3;
 
 /// ` (most CPU: rustc 97%, backup 34%)`: the busiest processes that the study saw; empty without any.
-fn busiest(record: &StudyRecord) -> String {
+pub(crate) fn busiest(record: &StudyRecord) -> String {
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     for event in &record.events {
         let EventKind::OtherProcesses { processes } = &event.what else { continue };
@@ -122,7 +122,9 @@ pub(crate) fn slices(record: &StudyRecord, judgement: &Judgement) -> String {
     let count =
         |outcome: &SliceOutcome| record.slices.iter().filter(|it| it.outcome == *outcome).count();
     let (good, troubled) = (count(&SliceOutcome::Good), count(&SliceOutcome::Troubled));
-    let fate = if record.study.experiment.has_steps() {
+    let fate = if record.study.segments > 0 {
+        "judged all the same, because no segment of a step can be repeated"
+    } else if record.study.experiment.has_steps() {
         "judged all the same, because a step takes minutes"
     } else if judgement.cells.iter().any(|cell| cell.is_disturbed) {
         "judged only where too few undisturbed slices remain"

@@ -2,7 +2,7 @@
 
 use assay_model::{
     Artifact, CallNode, CallTree, CellCount, Count, CountBatch, CountSource, FunctionCount,
-    StackFrame, StudyRecord,
+    MatchedNames, StackFrame, StudyRecord,
 };
 
 use super::record;
@@ -17,6 +17,7 @@ pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
         ops: events as f64,
         serving: 5000 + each * events,
         background: Some(70 * events),
+        idle: None,
         kernel: None,
     };
     let frame =
@@ -47,6 +48,7 @@ pub(crate) fn count(functions: &[(&str, u64)]) -> Count {
         ops: OPS,
         server: "mariadbd".to_owned(),
         stripped: Vec::new(),
+        matched: MatchedNames::default(),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Order of a report: the answer and its uncertainty, the causes, then the tables.
 
-use assay_model::{AuditClass, AuditFinding, Origin, StudyRecord};
+use assay_model::{
+    AuditClass, AuditFinding, CpuVerdict, Estimate, JudgedFigures, Origin, StudyRecord, Verdict,
+};
 use assay_report::{Format, TextOptions, render};
-use assay_verdict::judge;
+use assay_verdict::{CpuJudgement, CpuSummary, Judgement, judge};
 
 use crate::common::{record, suspicious};
 
@@ -22,6 +24,47 @@ fn the_headline_has_no_median_without_its_interval() {
     }
     let text = in_format(&record(&["11.8"]), Format::TEXT);
     assert!(text.contains("(median over tests: −1.0% [−1.0%, −1.0%])"), "{text}");
+}
+
+#[test]
+fn cpu_is_said_where_it_says_more_than_time() {
+    let mut study = record(&["11.8"]);
+    let judged = judge(&study);
+    let answer = |judgement: &Judgement| assay_report::answer(&study, judgement).join("\n");
+    assert!(!answer(&judged).contains("CPU per operation"), "{}", answer(&judged));
+    let of_cpu = |verdict| {
+        let ratio = Estimate { value: 1.1, low: 1.08, high: 1.12 };
+        Some(CpuJudgement { ratio, verdict, doubt: None })
+    };
+    let mut busy = judged.clone();
+    for cell in busy.cells.iter_mut().filter(|cell| cell.system == 1) {
+        (cell.verdict, cell.cpu) = (Verdict::Undecided, of_cpu(CpuVerdict::More));
+        (cell.is_disturbed, cell.troubled_by.other_process) = (true, 9);
+    }
+    let summary = &mut busy.systems[0];
+    (summary.slower, summary.faster, summary.same, summary.undecided) = (0, 0, 0, 5);
+    summary.cpu = Some(CpuSummary { more: 5, ..CpuSummary::default() });
+    let text = answer(&busy);
+    for part in [
+        "By time, mariadb@11.8",
+        "undecided in 5 of 5 tests, because other programs took this machine",
+        ". By CPU per operation, which they hardly touch: more in 5",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    for format in ALL {
+        let options = TextOptions { width: 400, color: false, verbose: true };
+        let text = render(&study, &busy, format, &options);
+        assert!(text.contains("CPU more"), "{text}");
+    }
+    let mut waiting = judged.clone();
+    let slower = waiting.cells.iter_mut().find(|cell| cell.verdict == Verdict::Slower).unwrap();
+    slower.cpu = of_cpu(CpuVerdict::Same);
+    let text = answer(&waiting);
+    assert!(text.contains("differ: slower without more CPU in 1 (longer waits"), "{text}");
+    study.study.judge = JudgedFigures::Cpu;
+    let text = assay_report::answer(&study, &judged).join("\n");
+    assert!(text.contains("needs more CPU per operation than mariadb@10.11.19 in "), "{text}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use assay_model::{
     CallTree, CellCount, CellId, Count, CountBatch, CountSource, EventKind, Experiment, Gate,
-    StudyDocument as _, StudyEvent, StudyRecord,
+    MatchedNames, StudyDocument as _, StudyEvent, StudyRecord,
 };
 use assay_report::{Format, TextOptions, junit, render};
 use assay_verdict::{GateVerdict, judge};
@@ -19,6 +19,7 @@ fn count(each: f64) -> Count {
         ops: events as f64,
         serving: (each * events as f64) as u64,
         background: Some(events),
+        idle: None,
         kernel: None,
     };
     let instance = [100, 300, 300, 100, 100, 300].map(batch).to_vec();
@@ -32,6 +33,7 @@ fn count(each: f64) -> Count {
         ops: 2400,
         server: "mariadbd".to_owned(),
         stripped: Vec::new(),
+        matched: MatchedNames::default(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counted instructions in reports: beside QPS, by function, as a flame graph, and as stacks.
 
-use assay_model::{Count, StudyRecord};
+use assay_model::{Count, Experiment, MatchedNames, StudyRecord};
 use assay_report::{Format, TextOptions, answer, render, stacks};
 use assay_verdict::judge;
 use serde_json::{Value, json};
@@ -28,6 +28,9 @@ fn a_page_draws_the_calls_of_counts_and_says_what_they_do_not_show() {
         "mariadbd: 50.0 → 50.0 instructions per operation",
         "point-query: functions whose instructions changed in mariadb@11.8",
         "one thread at a time",
+        "<tbody class=\"test\" id=\"count-1\">",
+        "<svg class=\"strip slower\"",
+        "parse +400",
     ] {
         assert!(counts.contains(message), "{message}: {counts}");
     }
@@ -45,7 +48,52 @@ fn functions_without_a_name_have_a_place_in_the_same_build() {
     let page = rendered(&record, Format::HTML);
     assert!(page.contains("mariadbd+0x10: 50.0 → 450 instructions per operation"), "{page}");
     let text = rendered(&record, Format::TEXT);
-    assert!(text.contains("mariadbd+0x10 ") && !text.contains("without a name"), "{text}");
+    assert!(text.contains("mariadbd+0x10, called from run"), "{text}");
+    assert!(!text.contains("without a name"), "{text}");
+}
+
+#[test]
+fn a_test_is_a_row_with_the_ratios_of_all_systems() {
+    let mut record = counted(&[(0, changed()), (1, changed())]);
+    record.slices.clear();
+    record.blocks.clear();
+    record.study.experiment = Experiment::Counted;
+    let text = rendered(&record, Format::TEXT);
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains("1.0787 [")).collect();
+    assert_eq!(rows.len(), 2, "{text}");
+    assert!(rows[0].contains("point-query") && rows[0].contains("▼ more"), "{text}");
+    assert!(text.contains("mariadb@10.11 instructions/op"), "{text}");
+    let page = rendered(&record, Format::HTML);
+    for message in ["<svg class=\"dots\"", "<a href=\"#count-1\">point-query</a>"] {
+        assert!(page.contains(message), "{message}: {page}");
+    }
+}
+
+#[test]
+fn names_from_matching_code_have_a_mark_and_unnamed_functions_their_callers() {
+    let [base, other] = changed();
+    let mut other = Count { stripped: vec!["mariadbd".to_owned()], ..other };
+    other.functions[3].own += 240_000;
+    other.matched =
+        MatchedNames { builds: vec!["mariadb 11.8.2 (maven)".to_owned()], functions: vec![1] };
+    let record = counted(&[(0, [base, other])]);
+    let text = rendered(&record, Format::TEXT);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for message in [
+        "parse ≈ (mariadbd) 3,000 3,400 +400",
+        "functions of mariadbd without a name, called from run 50.0 150 +100",
+        "100% of all changes are in functions with a name or a named caller",
+        "≈ marks names of functions in stripped files. Their code matches that of functions in mariadb 11.8.2 (maven):",
+    ] {
+        assert!(text.contains(message), "{message}: {text}");
+    }
+    let json: Value = serde_json::from_str(&rendered(&record, Format::JSON)).unwrap();
+    let count = &json["cells"][1]["count"];
+    let known = [0, 1, 2].map(|at: usize| &count["functions"][at]["by"]);
+    assert_eq!(
+        (known, &count["named_share"]),
+        ([&json!("match"), &json!("caller"), &json!("symbol")], &json!(1))
+    );
 }
 
 #[test]
@@ -113,7 +161,8 @@ fn counts_are_stacks_too() {
 fn a_report_says_what_valgrind_hides_and_which_instruction_sets_were_used() {
     let with = |function| count(&[(function, 300), ("__strlen_avx2", 20)]);
     let record = counted(&[(0, [with("__memmove_avx_unaligned_erms"), with("memmove")])]);
-    let text = rendered(&record, Format::TEXT).replace("\n  ", " ");
+    let text = rendered(&record, Format::TEXT);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for message in [
         "valgrind hides features of the CPU (avx512f, sha_ni), so a server",
         "mariadb@10.11 executed functions that are named after AVX, AVX2, ERMS.",

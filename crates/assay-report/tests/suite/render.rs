@@ -94,6 +94,10 @@ fn json_path(column: &str) -> String {
             let end = end.strip_prefix('_').unwrap_or("value");
             format!("/change_us/{name}/{end}")
         }
+        "serving_cpu_verdict" => "/cpu/verdict".into(),
+        _ if column.starts_with("serving_cpu_ratio") => {
+            interval(&column.replacen("serving_cpu_ratio", "cpu/ratio", 1))
+        }
         "reconnects" | "target_tps" => format!("/published/{column}"),
         "instructions_verdict" => "/count/verdict".into(),
         _ if column.starts_with("instructions") => {

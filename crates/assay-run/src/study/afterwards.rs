@@ -12,9 +12,9 @@ use assay_symbols::Symbols;
 
 pub use super::checking::is_wrong_answer;
 pub use super::executor::StudyExecutor;
-pub use super::starting::together;
 use crate::advice::HintedError;
 use crate::errors::hints;
+pub use crate::parallel::together;
 use crate::study_records::{self, DocumentCheck};
 use crate::systems::{Clients, Environment, Participant, Templates};
 
@@ -23,7 +23,7 @@ pub trait Afterwards: Sync {
     /// Name of its documents and events.
     fn name(&self) -> &'static str;
 
-    /// Words for those who wait for the machine: `longer looks`.
+    /// Words for those who wait for the machine: `longer looks`; empty if nobody needs to wait.
     fn words(&self) -> &'static str;
 
     fn is_wanted(&self, request: &Request) -> bool;

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant as Clock};
 
 use anyhow::{Context, Result, anyhow};
-use assay_load::{RefusedSetting, StatementAnswer};
+use assay_load::{IbenchSession, RefusedSetting, StatementAnswer};
 use assay_model::{
     DataSet, Dialect, DumpFinding, DumpFindingKind, EventKind, Experiment, PlannedCell, Slice,
     SliceOutcome, StudyRecord, Test, Verdict, counted,
 };
 use assay_plan::Request;
+use assay_probe::UsageProbe;
 use assay_study::{Executor, Outcome, StudyAction, StudyEnd};
 use assay_symbols::Symbols;
 use assay_wire::Connection;
@@ -22,6 +23,7 @@ use super::recorder::Recorder;
 use super::weight::CpuWeight;
 use crate::advice::HintedError;
 use crate::interrupt::is_asked;
+use crate::parallel::together;
 use crate::progress::{StudyProgress, VerdictTally, minutes};
 use crate::statement_place::StatementLocator;
 use crate::systems::{
@@ -51,6 +53,12 @@ pub(super) struct SystemTrial {
     pub(super) kinds: Vec<(Test, String, String)>,
 }
 
+/// A step in progress on a system, whose server is frozen between its segments.
+pub(super) struct OpenStep {
+    pub(super) session: IbenchSession,
+    pub(super) probe: UsageProbe,
+}
+
 /// Holds a study while its actions are carried out, and for the work after it.
 pub struct StudyExecutor<'a, 'l> {
     pub(super) participants: &'a [Participant],
@@ -60,6 +68,8 @@ pub struct StudyExecutor<'a, 'l> {
     pub(super) templates: Templates,
     /// Clients of the current cell, by system. They are dropped before their servers.
     pub(super) clients: BTreeMap<usize, Clients>,
+    /// Steps in progress, by system. They end before their servers, too.
+    pub(super) steps: BTreeMap<usize, OpenStep>,
     pub(super) servers: BTreeMap<usize, Instance>,
     others: Option<OtherProcesses>,
     tally: VerdictTally,
@@ -105,6 +115,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             weight,
             servers: BTreeMap::new(),
             clients: BTreeMap::new(),
+            steps: BTreeMap::new(),
             others: None,
             tally: VerdictTally::default(),
             outlook,
@@ -210,6 +221,7 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             env.progress.note(&format!("after loading the data: {outlook}"));
         }
         self.note_restored()?;
+        self.note_aged()?;
         let study = self.recorder.study();
         let rates = study.cells.iter().map(|cell| self.templates.rate(cell.id)).collect();
         Ok(Outcome::Loaded { rates })
@@ -222,6 +234,18 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
         for (system, restored) in restored {
             let is_error = restored.what == DumpFindingKind::Error;
             self.note_once(system, EventKind::Restored(restored), is_error)?;
+        }
+        Ok(())
+    }
+
+    fn note_aged(&mut self) -> Result<()> {
+        let aged: Vec<(usize, DataSet, f64)> = self.templates.aged_s().collect();
+        for (system, data, aged_s) in aged {
+            // A twin has the data of its base.
+            if !self.participants[system].system.is_twin {
+                let what = EventKind::AgedTemplate { data, seconds: aged_s.ceil() as u32 };
+                self.note_once(system, what, false)?;
+            }
         }
         Ok(())
     }
@@ -288,9 +312,23 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
 
     fn end_phase(&mut self) -> Result<()> {
         self.clients.clear();
+        self.steps.clear();
         let noted = self.others.take().map_or(Ok(()), |others| others.note(self.recorder));
-        self.servers.clear();
+        self.end_servers();
         noted
+    }
+
+    /// Ends all servers and removes their data, at the same time.
+    fn end_servers(&mut self) {
+        let servers = std::mem::take(&mut self.servers).into_values();
+        let end = |server: Instance| {
+            move || -> Result<()> {
+                drop(server);
+                Ok(())
+            }
+        };
+        let ended = together(servers.map(end)).into_iter().filter_map(Result::err);
+        ended.for_each(|error| log::warn!("{error:#}"));
     }
 
     pub(super) fn note(&mut self, system: Option<usize>, what: EventKind) -> Result<()> {
@@ -302,6 +340,16 @@ impl<'a, 'l> StudyExecutor<'a, 'l> {
             self.env.progress.failed(name, &what.to_string());
         }
         self.recorder.event(system, what)
+    }
+
+    /// Records the slices of a round, all at once unless one has failed.
+    pub(super) fn record_round(&mut self, slices: Vec<Slice>) -> Result<()> {
+        let is_whole =
+            |slice: &Slice| matches!(slice.outcome, SliceOutcome::Good | SliceOutcome::Troubled);
+        if slices.iter().all(is_whole) {
+            return self.recorder.slices(slices);
+        }
+        slices.into_iter().try_for_each(|slice| self.record(slice))
     }
 
     pub(super) fn record(&mut self, slice: Slice) -> Result<()> {
@@ -404,9 +452,9 @@ impl Executor for StudyExecutor<'_, '_> {
             StudyAction::Once { cell, system, is_recorded } => {
                 return self.once(cell, system, is_recorded);
             }
-            StudyAction::Step { cell, system, block, attempt, position, is_recorded } => {
-                let slot = SliceSlot { system, block, round: attempt, position };
-                return self.step(cell, slot, is_recorded);
+            StudyAction::Step { cell, system, block, round, segment, position, is_recorded } => {
+                let slot = SliceSlot { system, block, round, position };
+                return self.step(cell, slot, segment, is_recorded);
             }
             StudyAction::Audit { system, data } => self.audit_alone(system, data)?,
             StudyAction::Calibrate { cell, events } => {
@@ -448,7 +496,7 @@ impl Executor for StudyExecutor<'_, '_> {
             }
             StudyAction::Stop => {
                 self.clients.clear();
-                self.servers.clear();
+                self.end_servers();
             }
             StudyAction::EndPhase => self.end_phase()?,
         }

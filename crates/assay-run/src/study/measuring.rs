@@ -291,7 +291,7 @@ impl StudyExecutor<'_, '_> {
             self.turns(cell, &planned, &slots)
         })??;
         let samples = slices.iter().map(SliceSample::from_slice).collect();
-        slices.into_iter().try_for_each(|slice| self.record(slice))?;
+        self.record_round(slices)?;
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 

@@ -55,7 +55,7 @@ pub use self::claim::{
 use self::executor::StudyExecutor;
 pub use self::executor::UnfinishedStudy;
 pub use self::machine::OtherMachine;
-use self::outlook::OutlookText;
+use self::outlook::{OutlookText, suited};
 use self::recorder::Recorder;
 pub use self::resumable::NoResume;
 pub use self::resumed_systems::OtherSystem;
@@ -81,8 +81,9 @@ pub fn run(plan: StudyPlan, env: &Environment, ledger: &mut Ledger) -> Result<St
     let doctor = examine_before(&plan.study, env);
     env.interrupt.check().map_err(|error| unnamed(error.into()))?;
     let weight = cpu_weight(&plan.study).map_err(unnamed)?;
-    let host = host(&plan.study, doctor, weight.as_ref(), env).map_err(unnamed)?;
-    let begun = Recorder::begin(ledger, plan.study, (host, plan.shard), plan.scaled, &participants);
+    let study = suited(&plan, participants.len(), doctor.as_ref());
+    let host = host(&study, doctor, weight.as_ref(), env).map_err(unnamed)?;
+    let begun = Recorder::begin(ledger, study, (host, plan.shard), plan.scaled, &participants);
     let (mut recorder, claim) = begun.map_err(unnamed)?;
     for MissingSystem { name, error } in missing {
         let what = EventKind::SystemMissing { system: name, why: format!("{error:#}") };
@@ -158,8 +159,8 @@ fn lock(
     let names: Vec<&str> =
         participants.iter().filter(|it| !it.system.is_twin).map(|it| &*it.system.name).collect();
     let request = assay_plan::request_of(study)?;
-    let afterwards: Vec<&str> = wanted(&request).map(Afterwards::words).collect();
-    let afterwards = afterwards.join(" and ");
+    let afterwards = wanted(&request).map(Afterwards::words).filter(|words| !words.is_empty());
+    let afterwards = afterwards.collect::<Vec<&str>>().join(" and ");
     let note = || {
         let what = labels(&names).join(" against ");
         LockNote::now(what, Some(left_s)).before(afterwards)
@@ -181,8 +182,8 @@ fn ready_again(
 /// Longer loading is reported.
 const LOADING_NOTED: Duration = Duration::from_secs(5);
 
-/// Loads the data missing in the cache, where they stay while the files are open. This needs no quiet machine, and
-/// finds faults of a system before anybody waits. If another assay measures, the answers to a user's statements are
+/// Loads and ages the data missing in the cache, where they stay while the files are open. This needs no quiet machine,
+/// and finds faults of a system before anybody waits. If another assay measures, the answers to a user's statements are
 /// compared meanwhile.
 fn beforehand(
     participants: &[Participant],
@@ -211,7 +212,7 @@ fn beforehand(
     })?;
     if began.elapsed() > LOADING_NOTED && study.experiment != Experiment::Counted {
         let took = seconds(began.elapsed());
-        env.progress.note(&format!("loading took {took}, which is not part of the budget"));
+        env.progress.note(&format!("preparing the data took {took}; the budget does not count it"));
     }
     Ok(loaded)
 }

@@ -1,10 +1,34 @@
 //! Duration of a study, and the changes it can detect.
 
-use assay_model::Study;
-use assay_plan::{Needs, Outlook};
+use assay_model::{Examination, Noise, Study};
+use assay_plan::{Needs, Outlook, StudyPlan};
 use assay_study::forecast;
 
 use super::recorder::Recorder;
+
+/// The planned study, with shorter slices if this machine is too noisy to decide by time. The shards of a study stay
+/// alike.
+pub(super) fn suited(plan: &StudyPlan, systems: usize, doctor: Option<&Examination>) -> Study {
+    let study = &plan.study;
+    let noise = noise(study, doctor).filter(|_| plan.shard.is_none());
+    let needs = needs(study, study.blocks, false);
+    let short = noise.and_then(|noise| assay_plan::shortened(study, systems, needs, noise));
+    short.unwrap_or_else(|| study.clone())
+}
+
+fn noise<'d>(study: &Study, doctor: Option<&'d Examination>) -> Option<&'d Noise> {
+    let priority = study.cells.first().map(|cell| cell.priority).unwrap_or_default();
+    doctor?.noise_at(priority)
+}
+
+fn needs(study: &Study, blocks_max: u32, is_resumed: bool) -> Needs {
+    Needs {
+        block_sd: assay_verdict::BLOCK_SD,
+        last_level: assay_verdict::last_level(blocks_max),
+        threshold: assay_verdict::threshold(study),
+        is_resumed,
+    }
+}
 
 /// Writes the outlook of a study, before and after the data are loaded. Only the first one suggests another length,
 /// because the second suggestion would differ.
@@ -17,18 +41,12 @@ impl OutlookText {
     /// `aging_s`: seconds of the budget for aging the data.
     pub(super) fn write(&mut self, recorder: &Recorder, aging_s: f64) -> String {
         let (study, record) = (recorder.study(), recorder.record());
-        let needs = Needs {
-            block_sd: assay_verdict::BLOCK_SD,
-            last_level: assay_verdict::last_level(record.blocks_max()),
-            threshold: assay_verdict::threshold(study),
-            is_resumed: record.runs.len() > 1,
-        };
+        let needs = needs(study, record.blocks_max(), record.runs.len() > 1);
         let forecast = forecast(record, recorder.used_s() + aging_s);
         let cells = forecast.cells.iter().filter_map(|cell| study.cells.get(*cell).cloned());
         let further = Study { cells: cells.collect(), ..study.clone() };
         let doctor = record.runs.last().and_then(|run| run.host.doctor.as_ref());
-        let priority = further.cells.first().map(|cell| cell.priority).unwrap_or_default();
-        let noise = doctor.and_then(|it| it.noise_at(priority));
+        let noise = noise(&further, doctor);
         let outlook = assay_plan::outlook(&further, forecast.fitting, needs, noise);
         self.in_words(outlook, aging_s)
     }

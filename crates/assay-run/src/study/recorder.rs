@@ -116,9 +116,15 @@ impl<'a> Recorder<'a> {
     }
 
     pub(crate) fn slice(&mut self, slice: Slice) -> Result<()> {
-        let slice = Slice { run: self.run(), ..slice };
-        self.ledger.add_slice(&self.record.study.id, &slice)?;
-        self.record.slices.push(slice);
+        self.slices(vec![slice])
+    }
+
+    /// Records slices at once: to wait for the disk after each would take time from measuring.
+    pub(crate) fn slices(&mut self, mut slices: Vec<Slice>) -> Result<()> {
+        let run = self.run();
+        slices.iter_mut().for_each(|slice| slice.run = run);
+        self.ledger.add_slices(&self.record.study.id, &slices)?;
+        self.record.slices.append(&mut slices);
         Ok(())
     }
 

@@ -1,15 +1,15 @@
 //! Starts the instances of a study, and asks the first one of each system for its settings.
 
-use std::thread;
-use std::time::Instant as Clock;
+use std::time::{Duration, Instant as Clock};
 
-use anyhow::{Context, Result, anyhow};
-use assay_model::{DataSet, StartFrom, Test};
+use anyhow::Result;
+use assay_model::{DataSet, InstanceRecord, StartFrom, Study, System, Test};
 use assay_servers::audit::{AuditFacts, ineffective, warnings};
 use assay_study::{Outcome, Phase};
 
 use super::executor::StudyExecutor;
 use crate::clock::now_ms;
+use crate::parallel::together;
 use crate::systems::{Instance, Questions, Warm, facts, start_instance};
 
 impl StudyExecutor<'_, '_> {
@@ -22,24 +22,21 @@ impl StudyExecutor<'_, '_> {
         block: u32,
         phase: Phase,
         order: &[usize],
-    ) -> Result<(), (usize, anyhow::Error)> {
+    ) -> Result<(), SystemFailure> {
         for &system in order {
             self.try_apart(system, phase).map_err(|error| (system, error))?;
         }
-        let mut started = Vec::with_capacity(order.len());
-        for &system in order {
-            let server = self.start_recorded(system, block, phase);
-            started.push(server.map_err(|error| (system, error))?);
+        let mut started = self.start_together(block, phase, order)?;
+        if let Err((system, why)) = self.fill_and_ask(phase.data, order, &started) {
+            let server = order.iter().zip(&mut started).find(|(of, _)| **of == system);
+            let why = match server {
+                Some((_, server)) => server.explained(why),
+                None => why,
+            };
+            return Err((system, why));
         }
-        let fill = |(server, &system): (&Instance, &usize)| {
-            let tables = self.tables(system, phase.data);
-            let (options, is_ours) = (server.connect_options(), server.is_ours());
-            move || tables?.warm(&options, is_ours)
-        };
-        let filled = together(started.iter().zip(order).map(fill));
-        for ((&system, server), filled) in order.iter().zip(&mut started).zip(filled) {
-            let ready = filled.and_then(|warm| self.ask_once(system, server, phase.data, &warm));
-            let ready = ready.and_then(|()| self.ask_answers(system, server));
+        for (&system, server) in order.iter().zip(&mut started) {
+            let ready = self.ask_answers(system, server);
             let ready = ready.and_then(|()| self.try_system(system, server));
             let frozen = match ready {
                 Ok(()) => server.freeze().map_err(anyhow::Error::from),
@@ -51,6 +48,75 @@ impl StudyExecutor<'_, '_> {
         let first = order.first().copied().unwrap_or_default();
         let noted = self.note_tried().and_then(|()| self.compare_answers());
         noted.map_err(|error| (first, error))
+    }
+
+    /// Starts an instance of every system at the same time. For most of its start, a server copies its data or waits
+    /// for the disk. None starts while another is measured, because that would take CPU, caches and disk from turns.
+    fn start_together(
+        &mut self,
+        block: u32,
+        phase: Phase,
+        order: &[usize],
+    ) -> Result<Vec<Instance>, SystemFailure> {
+        let first = order.first().copied().unwrap_or_default();
+        let room = self.env.interrupt.check().map_err(anyhow::Error::from);
+        let room = room.and_then(|()| self.templates.make_room(order, phase, self.env));
+        room.map_err(|error| (first, error))?;
+        let names: Vec<&str> = order.iter().map(|system| self.name(*system)).collect();
+        self.env.progress.update(&format!("starting {}", names.join(", ")));
+        let (participants, templates, study) =
+            (self.participants, &self.templates, self.recorder.study());
+        let (local, env) = (self.local, self.env);
+        let start = |&system: &usize| {
+            let template = templates.get(system, phase.data);
+            move || -> Result<(Instance, i64, Duration)> {
+                let began = Clock::now();
+                let participant = &participants[system];
+                let server = start_instance(participant, template?, phase, study, local, env)?;
+                Ok((server, now_ms(), began.elapsed()))
+            }
+        };
+        let started = together(order.iter().map(start));
+        let (mut servers, mut failure) = (Vec::with_capacity(order.len()), None);
+        // Those that started beside one that failed are recorded too.
+        for (&system, started) in order.iter().zip(started) {
+            let recorded = started.and_then(|(server, started_ms, took)| {
+                servers.push(server);
+                self.record_instance(system, (block, phase), (started_ms, took))
+            });
+            if let Err(error) = recorded {
+                failure.get_or_insert((system, error));
+            }
+        }
+        failure.map_or(Ok(servers), Err)
+    }
+
+    /// Fills the caches of all servers at the same time, then asks the first instance of each system for its settings
+    /// and plans. Plans depend on what is cached, so the caches must be as in measurements.
+    fn fill_and_ask(
+        &mut self,
+        data: DataSet,
+        order: &[usize],
+        servers: &[Instance],
+    ) -> Result<(), SystemFailure> {
+        let fill = |(server, &system): (&Instance, &usize)| {
+            let tables = self.tables(system, data);
+            let (options, is_ours) = (server.connect_options(), server.is_ours());
+            move || tables?.warm(&options, is_ours)
+        };
+        let filled = by_system(order, together(servers.iter().zip(order).map(fill)))?;
+        let is_new = |system: &usize| !self.recorder.is_audited(*system, data);
+        let new: Vec<usize> = order.iter().copied().filter(is_new).collect();
+        let (participants, study) = (self.participants, self.recorder.study());
+        let all = servers.iter().zip(&filled).filter(|(_, (system, _))| new.contains(system));
+        let asked = together(all.map(|(server, (system, warm))| {
+            let system = &participants[*system].system;
+            move || audit(system, study, (server, data), warm)
+        }));
+        for (system, facts) in by_system(&new, asked)? {
+            self.note_facts(system, data, facts).map_err(|error| (system, error))?;
+        }
+        Ok(())
     }
 
     /// Starts the instance of a sequential study's system. It keeps running.
@@ -67,19 +133,7 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Asks the first instance of a system for its settings and plans, unless they are known. Plans depend on what is
-    /// cached, so the caches must be as in measurements.
-    fn ask_once(
-        &mut self,
-        system: usize,
-        server: &Instance,
-        data: DataSet,
-        warm: &Warm,
-    ) -> Result<()> {
-        if self.recorder.is_audited(system, data) {
-            return Ok(());
-        }
-        let facts = self.audit(system, server, data, warm)?;
+    fn note_facts(&mut self, system: usize, data: DataSet, facts: AuditFacts) -> Result<()> {
         let spec = &self.participants[system].system.spec;
         for warning in warnings(&ineffective(spec, &facts.settings)) {
             self.env.progress.note(&format!("warning: {}: {warning}", self.name(system)));
@@ -95,17 +149,21 @@ impl StudyExecutor<'_, '_> {
         self.env.progress.update(&format!("starting {}", self.name(system)));
         let began = Clock::now();
         let server = self.instance(system, phase)?;
-        self.recorder.instance(assay_model::InstanceRecord {
-            system,
-            // The recorder sets it.
-            run: 0,
-            block,
-            data: phase.data,
-            start_from: phase.start_from,
-            started_ms: now_ms(),
-            start_took_ms: began.elapsed().as_millis() as u64,
-        })?;
+        self.record_instance(system, (block, phase), (now_ms(), began.elapsed()))?;
         Ok(server)
+    }
+
+    fn record_instance(
+        &mut self,
+        system: usize,
+        (block, Phase { data, start_from }): (u32, Phase),
+        (started_ms, took): (i64, Duration),
+    ) -> Result<()> {
+        // The recorder sets the run.
+        let (run, start_took_ms) = (0, took.as_millis() as u64);
+        let instance =
+            InstanceRecord { system, run, block, data, start_from, started_ms, start_took_ms };
+        self.recorder.instance(instance)
     }
 
     pub(super) fn instance(&self, system: usize, phase: Phase) -> Result<Instance> {
@@ -117,72 +175,37 @@ impl StudyExecutor<'_, '_> {
 
     pub(super) fn audit_alone(&mut self, system: usize, data: DataSet) -> Result<()> {
         let server = self.instance(system, Phase { data, start_from: StartFrom::Fresh })?;
-        let warm = self.tables(system, data)?.warm(&server.connect_options(), server.is_ours())?;
-        self.ask_once(system, &server, data, &warm)?;
+        self.fill_and_ask(data, &[system], std::slice::from_ref(&server))
+            .map_err(|(_, error)| error)?;
         Ok(server.stop()?)
     }
+}
 
-    fn audit(
-        &self,
-        system: usize,
-        server: &Instance,
-        data: DataSet,
-        warm: &Warm,
-    ) -> Result<AuditFacts> {
-        let study = self.recorder.study();
-        let mut tests: Vec<Test> = Vec::new();
-        for test in study.cells.iter().map(|cell| cell.id.test) {
-            // The tables of the Insert Benchmark do not exist yet.
-            if test.ibench().is_none() && !tests.contains(&test) {
-                tests.push(test);
-            }
+/// A system, and why it could not be started.
+type SystemFailure = (usize, anyhow::Error);
+
+/// Each result with its system, or the first failure.
+fn by_system<T>(order: &[usize], done: Vec<Result<T>>) -> Result<Vec<(usize, T)>, SystemFailure> {
+    let all = order.iter().zip(done);
+    all.map(|(&system, done)| done.map(|done| (system, done)).map_err(|why| (system, why)))
+        .collect()
+}
+
+/// Asks a server for its settings and the plans of all tests.
+fn audit(
+    system: &System,
+    study: &Study,
+    (server, data): (&Instance, DataSet),
+    warm: &Warm,
+) -> Result<AuditFacts> {
+    let mut tests: Vec<Test> = Vec::new();
+    for test in study.cells.iter().map(|cell| cell.id.test) {
+        // The tables of the Insert Benchmark do not exist yet.
+        if test.ibench().is_none() && !tests.contains(&test) {
+            tests.push(test);
         }
-        let (statements, seed) = (study.statements, study.seed);
-        let questions = Questions { data, tests: &tests, statements, seed, warm: Some(warm) };
-        facts(server, &self.participants[system].system, &questions)
     }
-}
-
-/// Runs all in parallel, one thread each. Results keep the order.
-pub fn together<T: Send>(
-    acts: impl Iterator<Item = impl FnOnce() -> Result<T> + Send>,
-) -> Vec<Result<T>> {
-    thread::scope(|scope| {
-        let threads: Vec<_> =
-            acts.map(|act| thread::Builder::new().spawn_scoped(scope, act)).collect();
-        let join = |thread: std::io::Result<thread::ScopedJoinHandle<'_, Result<T>>>| {
-            let done = thread.context("cannot start a thread")?.join();
-            done.unwrap_or_else(|_| Err(anyhow!("internal error: a thread panicked")))
-        };
-        threads.into_iter().map(join).collect()
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Barrier;
-
-    use super::*;
-
-    #[test]
-    fn all_acts_happen_at_the_same_time() {
-        let barrier = Barrier::new(3);
-        let act = |number: usize| {
-            let barrier = &barrier;
-            move || {
-                barrier.wait();
-                anyhow::ensure!(number != 2, "no");
-                Ok(10 * number)
-            }
-        };
-        let done: Vec<Option<usize>> =
-            together([1, 2, 3].map(act).into_iter()).into_iter().map(Result::ok).collect();
-        assert_eq!(done, [Some(10), None, Some(30)]);
-    }
-
-    #[test]
-    fn an_act_that_panics_is_an_error() {
-        let done = together(std::iter::once(|| -> Result<()> { panic!("in a test") }));
-        assert!(done[0].as_ref().unwrap_err().to_string().contains("a thread panicked"));
-    }
+    let (statements, seed) = (study.statements, study.seed);
+    let questions = Questions { data, tests: &tests, statements, seed, warm: Some(warm) };
+    facts(server, system, &questions)
 }

@@ -1,12 +1,13 @@
 //! Carries out the steps of the Insert Benchmark.
 
+use std::ops::Range;
 use std::time::{Duration, Instant as Clock};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use assay_load::{IbenchProgress, IbenchSession, IbenchStepRun, IbenchWork, create_ibench_tables};
 use assay_model::{
     Attachment, CpuPlacement, IbenchStep, PlannedCell, Preparation, Priority, Series, Slice,
-    SliceOutcome,
+    SliceOutcome, StepSegment,
 };
 use assay_probe::{DeviceStatistics, ProbeConfig, UsageProbe};
 use assay_servers::audit::AuditedPlan;
@@ -15,7 +16,7 @@ use assay_verdict::SliceSample;
 use assay_wire::Connection;
 use assay_workloads::IbenchTable;
 
-use super::executor::StudyExecutor;
+use super::executor::{OpenStep, StudyExecutor};
 use super::realtime::{at_priority, lower};
 use super::sizes::sizes;
 use crate::progress::seconds;
@@ -35,11 +36,12 @@ struct StepMeasurement {
 }
 
 impl StudyExecutor<'_, '_> {
-    /// Carries out a step on one system, which is frozen before and after.
+    /// Carries out a segment of a step on one system, which is frozen before and after.
     pub(super) fn step(
         &mut self,
         cell: usize,
         slot: SliceSlot,
+        segment: StepSegment,
         is_recorded: bool,
     ) -> Result<Outcome> {
         let began = Clock::now();
@@ -48,15 +50,17 @@ impl StudyExecutor<'_, '_> {
             self.weight.iter().for_each(|weight| weight.set(true));
         }
         let done = self.thawed(slot.system, |study| {
-            let done = study.carry_out(&planned, slot);
+            let done = study.carry_out(&planned, slot, segment);
             if planned.priority == Priority::Realtime {
                 lower(study.server(slot.system)?, &[])?;
             }
-            study.remove_binary_logs(slot.system);
+            if segment.is_last() || done.is_err() {
+                study.remove_binary_logs(slot.system);
+            }
             done
         });
         self.weight.iter().for_each(|weight| weight.set(false));
-        // A request to stop ends the step, which is repeated when the study is resumed.
+        // A request to stop ends the segment, which is repeated when the study is resumed.
         self.env.interrupt.check()?;
         let measured = done.unwrap_or_else(|error| StepMeasurement {
             slice: failed_slice(planned.id, slot, format!("{error:#}")),
@@ -76,64 +80,97 @@ impl StudyExecutor<'_, '_> {
         Ok(Outcome::Measured { samples, seconds: began.elapsed().as_secs_f64() })
     }
 
-    fn carry_out(&mut self, planned: &PlannedCell, slot: SliceSlot) -> Result<StepMeasurement> {
-        let test = planned.id.test;
-        let step = *test.ibench().context("not a step of the Insert Benchmark")?;
-        let engine = self.participants[slot.system].system.spec.engine;
-        let dialect = self.dialect(slot.system);
+    /// The first segment connects the clients. The last one, or a failure, disconnects them.
+    fn carry_out(
+        &mut self,
+        planned: &PlannedCell,
+        slot: SliceSlot,
+        segment: StepSegment,
+    ) -> Result<StepMeasurement> {
+        let step = *planned.id.test.ibench().context("not a step of the Insert Benchmark")?;
+        let open = self.steps.remove(&slot.system);
+        let (mut open, plans) = match open.filter(|_| !segment.is_first()) {
+            Some(open) => (open, Vec::new()),
+            None if segment.is_first() => self.open_step(planned, slot.system, step)?,
+            None => bail!("the clients of {} are not connected", planned.id.test),
+        };
+        let measured = self.measure_segment((planned, step), slot, segment, &mut open)?;
+        if !segment.is_last() {
+            self.steps.insert(slot.system, open);
+        }
+        Ok(StepMeasurement { plans, ..measured })
+    }
+
+    /// Prepares the tables of a step and connects its clients to a server, which runs.
+    fn open_step(
+        &mut self,
+        planned: &PlannedCell,
+        system: usize,
+        step: IbenchStep,
+    ) -> Result<(OpenStep, Vec<AuditedPlan>)> {
+        let engine = self.participants[system].system.spec.engine;
+        let dialect = self.dialect(system);
         let clients = planned.id.setup.clients;
-        let options = self.server(slot.system)?.connect_options();
+        let options = self.server(system)?.connect_options();
         create_ibench_tables(&options, (dialect, engine), &step, clients)?;
         let plans = match step.before {
             Preparation::Maintain { least_s } => {
-                self.maintain_queues(slot.system, planned, Duration::from_secs(least_s.into()))?
+                self.maintain_queues(system, planned, Duration::from_secs(least_s.into()))?
             }
-            Preparation::Create | Preparation::CreateIndexed | Preparation::Nothing => Vec::new(),
+            Preparation::Create
+            | Preparation::CreateIndexed
+            | Preparation::Nothing
+            | Preparation::Loaded => Vec::new(),
         };
         let seed = self.recorder.study().seed;
-        let work = IbenchWork { dialect, engine, name: test.name(), step, clients, seed };
-        let mut session = IbenchSession::open(&options, &work)?;
-        let server = self.servers.get(&slot.system).context("its server is not running")?;
+        let work =
+            IbenchWork { dialect, engine, name: planned.id.test.name(), step, clients, seed };
+        let session = IbenchSession::open(&options, &work)?;
+        let server = self.servers.get(&system).context("its server is not running")?;
         let probed = server.probed(&session.connection_ids(), |connection, count| {
             Ok(session.round_trips(connection, count)?)
         })?;
         server.place(CpuPlacement::Free, &[], &[])?;
         let client_tids = session.client_tids();
         self.local.confine_clients(&client_tids)?;
+        let probe = UsageProbe::new(ProbeConfig { client_tids, server: probed })?;
+        Ok((OpenStep { session, probe }, plans))
+    }
+
+    /// Runs a segment on a server that is not frozen.
+    fn measure_segment(
+        &mut self,
+        (planned, step): (&PlannedCell, IbenchStep),
+        slot: SliceSlot,
+        segment: StepSegment,
+        open: &mut OpenStep,
+    ) -> Result<StepMeasurement> {
+        let OpenStep { session, probe } = open;
+        let client_tids = session.client_tids();
+        let server = self.servers.get(&slot.system).context("its server is not running")?;
         let monitor = at_priority(planned, server, &client_tids, self.local)?;
-        let config = ProbeConfig { client_tids, server: probed };
-        let mut probe = UsageProbe::new(config)?;
         let before = probe.snapshot()?;
         let device = probe.device_statistics()?;
         let begun = unmeasured(planned.id, slot);
-        let mut message = Clock::now();
-        let stop = self.env.interrupt.stop();
-        let target = step.per_second.map(|rate| f64::from(rate) * f64::from(clients));
-        let label = format!("{}, {test}", self.name(slot.system));
-        self.tell_standing(&label);
-        let run = session.run(&stop, &mut |done| {
-            if message.elapsed() >= TELL_EVERY {
-                message = Clock::now();
-                self.tell_standing(&format!(
-                    "{label}: {}",
-                    in_words(&step, &done, clients, target)
-                ));
-            }
-        })?;
+        let statements = step.statements_of(segment);
+        let run = self.run_segment((planned, step), slot.system, session, statements)?;
         let used = probe.device_statistics()?.zip(device);
         let used = used.map(|(later, earlier)| later.since(&earlier));
         let mut usage = probe.snapshot()?.since(&before);
         if let Some(monitor) = monitor {
             usage.set_realtime(monitor.delayed_ns());
-            lower(self.server(slot.system)?, &session.client_tids())?;
+            lower(self.server(slot.system)?, &client_tids)?;
         }
-        drop(session);
         let trouble = usage.trouble();
         let mut counters = usage.counters;
         counters.extend(used.iter().flat_map(|used| used.counters.named()));
-        let IbenchStepRun { work, step: done, mut series, histograms } = run;
-        let server = self.servers.get(&slot.system).context("its server is not running")?;
-        series.extend(sizes(server, dialect, &options)?);
+        let IbenchStepRun { work, step: mut done, mut series, histograms } = run;
+        done.segment = (segment.count > 1).then_some(segment);
+        if segment.is_last() {
+            let dialect = self.dialect(slot.system);
+            let server = self.servers.get(&slot.system).context("its server is not running")?;
+            series.extend(sizes(server, dialect, &server.connect_options())?);
+        }
         series.extend(used.iter().flat_map(device_series));
         let slice = Slice {
             outcome: if trouble.is_empty() { SliceOutcome::Good } else { SliceOutcome::Troubled },
@@ -144,7 +181,30 @@ impl StudyExecutor<'_, '_> {
             ..begun
         };
         let attachments = histograms.into_iter().map(attachment).collect();
-        Ok(StepMeasurement { slice, series, attachments, plans })
+        Ok(StepMeasurement { slice, series, attachments, plans: Vec::new() })
+    }
+
+    /// Runs the clients of a segment, and shows its progress.
+    fn run_segment(
+        &self,
+        (planned, step): (&PlannedCell, IbenchStep),
+        system: usize,
+        session: &mut IbenchSession,
+        statements: Range<u64>,
+    ) -> Result<IbenchStepRun> {
+        let clients = planned.id.setup.clients;
+        let target = step.per_second.map(|rate| f64::from(rate) * f64::from(clients));
+        let label = format!("{}, {}", self.name(system), planned.id.test);
+        self.tell_standing(&label);
+        let stop = self.env.interrupt.stop();
+        let mut message = Clock::now();
+        Ok(session.run_segment(statements, &stop, &mut |done| {
+            if message.elapsed() >= TELL_EVERY {
+                message = Clock::now();
+                let words = in_words(&step, &done, clients, target);
+                self.tell_standing(&format!("{label}: {words}"));
+            }
+        })?)
     }
 
     /// Collects statistics and writes pages, at least for this time. Returns plans for the audit: at its start, the

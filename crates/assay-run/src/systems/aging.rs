@@ -178,8 +178,8 @@ impl AgingPace {
 fn slow_aging(seconds: f64, budget_s: f64) -> String {
     let [aging, budget] = [seconds, budget_s].map(minutes);
     format!(
-        "aging the data takes about {aging} of a budget of {budget} (minutes:seconds); it is done once and kept in \
-         the cache, and what is left of the budget, or a quarter of it, is for measuring"
+        "aging the data takes about {aging} of a budget of {budget} (minutes:seconds); the rest of the budget, or a \
+         quarter of it, is for measuring"
     )
 }
 

@@ -171,8 +171,8 @@ fn remove_builds(env: &Environment, wanted: u64, why: &str) -> Result<()> {
     Ok(())
 }
 
-/// Removes unused data if the disk has no room for a copy of `data`.
-pub(crate) fn make_room_for(env: &Environment, data: &Path) -> Result<()> {
+/// Removes unused data if the disk has no room for a copy of each of these.
+pub(crate) fn make_room_for(env: &Environment, data: &[&Path]) -> Result<()> {
     let instances = env.cache_dir.join(INSTANCES);
     fs_err::create_dir_all(&instances)?;
     make_room(env, assay_servers::missing_room(data, &instances)?).map(drop)

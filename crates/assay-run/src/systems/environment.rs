@@ -134,6 +134,26 @@ impl LocalSite {
         Ok(())
     }
 
+    /// How many systems with one client each can work at the same time, each on a CPU of its own.
+    pub(super) fn side_by_side(&self) -> usize {
+        if self.has_named_cpus() { 1 } else { self.cpus.len() }
+    }
+
+    /// The same with another first CPU, for one of several systems that work at the same time.
+    pub(super) fn with_first_cpu(&self, number: usize) -> Self {
+        let (site, client_cpus) = (self.site.clone(), self.client_cpus.clone());
+        let (mut cpus, templates) = (self.cpus.clone(), self.templates.clone());
+        if !self.has_named_cpus() && !cpus.is_empty() {
+            let first = number % cpus.len();
+            cpus.rotate_left(first);
+        }
+        Self { site, cpus, client_cpus, templates }
+    }
+
+    fn has_named_cpus(&self) -> bool {
+        !self.site.binding.cpus.is_empty() || !self.client_cpus.is_empty()
+    }
+
     /// CPUs to which the clients of a cell and the threads that serve them are confined in turn. If empty, they run
     /// anywhere.
     pub fn cpus_of(&self, cell: &PlannedCell) -> &[usize] {
@@ -198,6 +218,18 @@ mod tests {
         let error = refuse_other_cpus(&lists(vec![1, 2, 3]), &[0, 1]).unwrap_err();
         let message = "assay may not use CPUs 2-3, which `--client-cpus 1-3` names";
         assert_eq!(error.to_string(), message);
+    }
+
+    #[test]
+    fn systems_that_work_at_the_same_time_have_different_first_cpus_unless_cpus_are_named() {
+        let site = LocalSite::site(PathBuf::new(), Stop::default());
+        let (client_cpus, templates) = (Vec::new(), PathBuf::new());
+        let mut local = LocalSite { site, cpus: vec![4, 2, 0], client_cpus, templates };
+        assert_eq!(local.side_by_side(), 3);
+        let firsts = |local: &LocalSite| [0, 1, 2, 3].map(|at| local.with_first_cpu(at).cpus[0]);
+        assert_eq!(firsts(&local), [4, 2, 0, 4]);
+        local.client_cpus = vec![4];
+        assert_eq!((local.side_by_side(), firsts(&local)), (1, [4; 4]));
     }
 
     #[test]

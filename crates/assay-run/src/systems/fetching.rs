@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_model::{Origin, Prefix, Product, SystemSpec};
+use assay_probe::counts_instructions;
 use assay_provision::{ProvisionOptions, ProvisionProgress as Fetching, Provisioner};
 use assay_servers::ValgrindTool;
 
@@ -23,6 +24,11 @@ pub fn provisioner(env: &Environment) -> Result<Provisioner> {
     })
 }
 
+/// The servers in the cache of the same product as this one, those of the nearest versions first.
+pub fn cached_near(env: &Environment, prefix: &Prefix) -> Result<Vec<Prefix>> {
+    Ok(provisioner(env)?.cached_near(prefix.product, &prefix.version)?)
+}
+
 /// Valgrind and its version. It stays in the cache while the value exists.
 pub fn fetch_valgrind(env: &Environment) -> Result<(HeldValgrind, String)> {
     let found = provisioner(env)?.valgrind(&mut telling("valgrind", "fetching it", env))?;
@@ -33,6 +39,11 @@ pub fn fetch_valgrind(env: &Environment) -> Result<(HeldValgrind, String)> {
     };
     let version = found.version.clone();
     Ok((HeldValgrind { valgrind: paths, _found: found }, version))
+}
+
+/// Whether instructions can be counted here: by the processor, or by valgrind, which is fetched.
+pub fn check_counting(env: &Environment) -> Result<()> {
+    if counts_instructions() { Ok(()) } else { fetch_valgrind(env).map(drop) }
 }
 
 pub struct HeldValgrind {

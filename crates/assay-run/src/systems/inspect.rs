@@ -45,7 +45,7 @@ pub fn facts(server: &Instance, system: &System, asked: &Questions) -> Result<Au
     let failing: Vec<String> =
         failing.into_iter().map(|(test, why)| format!("{}: {why}", test.name)).collect();
     settings.insert("session.cannot_run".to_owned(), failing.join("; "));
-    Ok(AuditFacts { settings, plans })
+    Ok(AuditFacts { settings, plans, ..AuditFacts::default() })
 }
 
 pub fn data_fact(

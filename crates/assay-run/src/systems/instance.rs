@@ -94,6 +94,13 @@ impl Instance {
         self.ours().and_then(ServerInstance::supervisor)
     }
 
+    /// Gives a server that assay started, and this thread with the clients that it connects later, the lowest priority.
+    pub fn give_way(&self) {
+        self.ours().into_iter().for_each(ServerInstance::give_way);
+        let lowest = rustix::process::setpriority_process(None, 19);
+        lowest.unwrap_or_else(|error| log::debug!("{error}"));
+    }
+
     /// Only servers that assay started are frozen.
     pub fn freeze(&mut self) -> Result<(), ServersError> {
         match self {

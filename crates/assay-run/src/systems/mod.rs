@@ -28,7 +28,9 @@ pub use self::clients::{
 pub use self::environment::{
     Environment, LocalSite, check_cpus, environment, machine_facts, on_disk, sandbox_site,
 };
-pub use self::fetching::{HeldValgrind, fetch_all, fetch_one, fetch_valgrind, provisioner};
+pub use self::fetching::{
+    HeldValgrind, cached_near, check_counting, fetch_all, fetch_one, fetch_valgrind, provisioner,
+};
 pub use self::from_file::{AcceptedConfig, leave_refused_out, taken};
 pub use self::inspect::{data_fact, explain_queue, facts};
 pub use self::instance::{DATABASE, Instance};

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_load::{LoadReport, TableContent};
@@ -27,8 +27,9 @@ use super::environment::{Environment, LocalSite, TEMPLATES};
 use super::instance::Instance;
 use super::participant::{Participant, not_loaded};
 use super::study_tables::StudyTables;
-use crate::paths;
+use crate::parallel::together;
 use crate::progress::seconds;
+use crate::{machine_lock, paths};
 
 const DRAIN_LIMIT: Duration = Duration::from_secs(600);
 
@@ -41,8 +42,13 @@ const RESTORED: &str = "restored.json";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct TemplateFacts {
-    /// Events per second of each aging test with one client, by test name: write slices are sized by these.
+    /// Events per second of each aging test with one client, by test name: write slices are sized by these. Empty if
+    /// another assay measured meanwhile: then write slices are sized when they are first measured.
     rates: BTreeMap<String, f64>,
+    /// Seconds that aging took, with the start of the server, maintenance and the comparison of its rows; `None` if the
+    /// data are not aged, or were aged by an assay that did not keep the time.
+    #[serde(default)]
+    aged_s: Option<f64>,
     fresh: ContentCount,
     aged: ContentCount,
 }
@@ -136,43 +142,111 @@ impl Templates {
         found.with_context(|| format!("no data of {data} was loaded"))
     }
 
+    /// Makes room on the disk for an instance of each of these systems.
+    pub fn make_room(&self, systems: &[usize], phase: Phase, env: &Environment) -> Result<()> {
+        let mut data = Vec::with_capacity(systems.len());
+        for &system in systems {
+            data.push(self.get(system, phase.data)?.directory(phase.start_from));
+        }
+        // A server that is running already has its data elsewhere. Data that are lost fail the start of their server.
+        data.retain(|directory| directory.is_dir());
+        make_room_for(env, &data)
+    }
+
+    /// Seconds that it took to age the data of each system, where that is known.
+    pub fn aged_s(&self) -> impl Iterator<Item = (usize, DataSet, f64)> {
+        self.by_data.iter().flat_map(|(data, templates)| {
+            let known = templates.iter().enumerate();
+            known.filter_map(move |(system, template)| Some((system, *data, template.made.aged_s?)))
+        })
+    }
+
     pub fn restored(&self) -> impl Iterator<Item = (usize, &DumpFinding)> {
         let all = self.by_data.values().flat_map(|templates| templates.iter().enumerate());
         all.flat_map(|(system, template)| template.restored.iter().map(move |it| (system, it)))
     }
 
-    /// Geometric mean over the systems of events per second of a write test with one client.
+    /// Geometric mean over the systems of events per second of a write test with one client; 0 if one of them has no
+    /// known rate, because a mean of the others could be far from it.
     pub fn rate(&self, cell: CellId) -> f64 {
         let like = cell.test.planning.as_fast_as.as_deref().unwrap_or(cell.test.name());
         let templates = self.by_data.get(&cell.setup.data()).into_iter().flatten();
-        mean_rate(templates.filter_map(|it| it.made.rates.get(like).copied()))
+        let rates = templates.map(|template| template.made.rates.get(like).copied());
+        mean_rate(rates.collect::<Option<Vec<f64>>>().into_iter().flatten())
     }
 }
 
-/// Loads the missing data of all systems that assay starts. They stay in the cache while the files are open. Aging is
-/// left for later: it measures rates, for which the machine must be quiet.
+/// Loads and ages the missing data of all systems that assay starts. They stay in the cache while the files are open.
 pub fn load_beforehand(
     participants: &[Participant],
     study: &Study,
     local: &LocalSite,
     env: &Environment,
 ) -> Result<Vec<fs_err::File>> {
-    keep_within_bound(env)?;
     let mut held = Vec::new();
     let sets: BTreeSet<DataSet> = study.setups.iter().map(|setup| setup.data()).collect();
     for data in sets {
         let ours = participants.iter().filter(|participant| participant.attached.is_none());
         let maker = |participant| Maker { participant, data, study, local, env };
         let makers: Vec<Maker> = ours.map(maker).collect();
+        // Complete data take no more room, and adding up the size of the cache takes long.
+        if lacks_any(&makers)? {
+            keep_within_bound(env)?;
+        }
         let mut empty = start_empty(&makers)?;
         for maker in &makers {
             env.interrupt.check()?;
             let file = maker.loaded(&mut empty);
             held.push(file.with_context(|| not_loaded(participants, maker.participant))?);
         }
+        age_loaded(&makers)?;
     }
+    // The bound may be lower than at the last study. The data of this one are held.
     keep_within_bound(env)?;
     Ok(held)
+}
+
+fn lacks_any(makers: &[Maker]) -> Result<bool> {
+    for maker in makers {
+        if !maker.is_whole(&maker.dir()?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Ages the loaded data of these systems where the cache has no aged data yet. Aging has one client, so several systems
+/// age at the same time, each on a CPU of its own, if there is memory for their servers.
+fn age_loaded(makers: &[Maker]) -> Result<()> {
+    // A twin has the data of its base.
+    let mut missing: BTreeMap<PathBuf, Maker> = BTreeMap::new();
+    for maker in makers {
+        let dir = maker.dir()?;
+        if !maker.is_whole(&dir) {
+            missing.entry(dir).or_insert(*maker);
+        }
+    }
+    let missing: Vec<(PathBuf, Maker)> = missing.into_iter().collect();
+    let at_once = match missing.first() {
+        Some((_, maker)) if maker.study.experiment == Experiment::Interleaved => {
+            maker.local.side_by_side()
+        }
+        _ => 1,
+    };
+    for group in missing.chunks(at_once.max(1)) {
+        let loaded: Vec<PathBuf> = group.iter().map(|(dir, _)| dir.join(FRESH)).collect();
+        let loaded: Vec<&Path> = loaded.iter().map(PathBuf::as_path).collect();
+        make_room_for(group[0].1.env, &loaded)?;
+        let aged = together(group.iter().enumerate().map(|(number, (dir, maker))| {
+            let local = maker.local.with_first_cpu(number);
+            move || Maker { local: &local, ..*maker }.age_unless_aged(dir)
+        }));
+        for ((_, maker), aged) in group.iter().zip(aged) {
+            let name = &maker.participant.system.name;
+            aged.with_context(|| format!("cannot age the data of `{name}`"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Cached templates of a study's systems. They stay in the cache while the files are open.
@@ -279,7 +353,7 @@ pub fn start_instance(
     }
     let (instance, ..) = maker.filled()?;
     if start_from == StartFrom::Aged {
-        maker.run_aging_tests(&instance)?;
+        maker.run_aging_tests(&instance, &|| true)?;
         maker.maintain(&instance)?;
         let found = maker.count(&instance)?;
         anyhow::ensure!(
@@ -290,6 +364,7 @@ pub fn start_instance(
     Ok(instance)
 }
 
+#[derive(Clone, Copy)]
 struct Maker<'a> {
     participant: &'a Participant,
     data: DataSet,
@@ -335,26 +410,28 @@ impl Maker<'_> {
         let dir = self.dir()?;
         self.describe(&dir)?;
         let making = making(self.env, &dir)?;
-        let ages = self.tables().age();
-        let (fresh, made) = (dir.join(FRESH), dir.join(MADE));
-        let aged = dir.join(if ages { AGED } else { FRESH });
-        if self.is_whole(&dir) {
-            let made = serde_json::from_slice(&fs_err::read(&made)?)
-                .with_context(|| format!("`{}` is damaged", made.display()))?;
-            let held = Some(hold(&dir)?);
-            making.remove()?;
-            mark_used(&dir)?;
-            let restored = restored_in(&dir)?;
-            return Ok(Template { fresh, aged, made, restored, _held: held });
+        let is_new = !self.is_whole(&dir);
+        if is_new {
+            self.load_unless_there(&dir.join(FRESH), empty)?;
+            if self.tables().age() {
+                // This assay has the machine.
+                self.age(&dir, &|| true)?;
+            } else {
+                self.look_at(&dir)?;
+            }
+            share_equal_files(&dir)?;
         }
-        self.load_unless_there(&fresh, empty)?;
-        let made =
-            if ages { self.age(&fresh, &aged, &made)? } else { self.look_at(&fresh, &made)? };
-        share_equal_files(&dir)?;
+        let made = dir.join(MADE);
+        let made = serde_json::from_slice(&fs_err::read(&made)?)
+            .with_context(|| format!("`{}` is damaged", made.display()))?;
         let held = Some(hold(&dir)?);
         making.remove()?;
-        keep_within_bound(self.env)?;
-        let restored = restored_in(&dir)?;
+        if is_new {
+            keep_within_bound(self.env)?;
+        }
+        mark_used(&dir)?;
+        let (fresh, restored) = (dir.join(FRESH), restored_in(&dir)?);
+        let aged = dir.join(if self.tables().age() { AGED } else { FRESH });
         Ok(Template { fresh, aged, made, restored, _held: held })
     }
 
@@ -363,10 +440,9 @@ impl Maker<'_> {
         let dir = self.dir()?;
         self.describe(&dir)?;
         let making = making(self.env, &dir)?;
-        let (fresh, made) = (dir.join(FRESH), dir.join(MADE));
-        self.load_unless_there(&fresh, empty)?;
-        if !self.tables().age() && !made.is_file() {
-            self.look_at(&fresh, &made)?;
+        self.load_unless_there(&dir.join(FRESH), empty)?;
+        if !self.tables().age() && !dir.join(MADE).is_file() {
+            self.look_at(&dir)?;
             share_equal_files(&dir)?;
         }
         let held = hold(&dir)?;
@@ -408,7 +484,7 @@ impl Maker<'_> {
     }
 
     fn start(&self, data: &Path) -> Result<Instance> {
-        make_room_for(self.env, data)?;
+        make_room_for(self.env, &[data])?;
         Ok(Instance::Started(self.start_on(data, self.participant.prefix()?)?))
     }
 
@@ -430,12 +506,13 @@ impl Maker<'_> {
             _held: None,
         };
         if !self.tables().age() {
-            let made = TemplateFacts { rates: BTreeMap::new(), aged: fresh.clone(), fresh };
-            return Ok(running(made));
+            let (rates, aged) = (BTreeMap::new(), fresh.clone());
+            return Ok(running(TemplateFacts { rates, aged_s: None, fresh, aged }));
         }
-        let rates = self.run_aging_tests(&instance)?;
+        let rates = self.run_aging_tests(&instance, &|| true)?;
         self.maintain(&instance)?;
-        let made = TemplateFacts { rates, fresh, aged: self.count(&instance)? };
+        // They are aged again for each block.
+        let made = TemplateFacts { rates, aged_s: None, fresh, aged: self.count(&instance)? };
         Ok(running(made))
     }
 
@@ -493,44 +570,75 @@ impl Maker<'_> {
             .with_context(|| format!("cannot load the tables into `{name}`"))
     }
 
-    fn look_at(&self, fresh: &Path, made: &Path) -> Result<TemplateFacts> {
-        let server = self.start(fresh)?;
+    fn look_at(&self, dir: &Path) -> Result<()> {
+        let server = self.start(&dir.join(FRESH))?;
         let counted = self.count(&server)?;
         server.stop()?;
-        let found = TemplateFacts { rates: BTreeMap::new(), fresh: counted.clone(), aged: counted };
-        write_whole(made, &found)?;
-        Ok(found)
+        let (rates, aged_s, fresh) = (BTreeMap::new(), None, counted.clone());
+        write_whole(&dir.join(MADE), &TemplateFacts { rates, aged_s, fresh, aged: counted })
     }
 
-    fn age(&self, fresh: &Path, aged: &Path, made: &Path) -> Result<TemplateFacts> {
-        let server = self.start(fresh)?;
-        let fresh_content = self.count(&server)?;
-        let rates = self.run_aging_tests(&server)?;
-        self.maintain(&server)?;
-        let found = TemplateFacts { rates, fresh: fresh_content, aged: self.count(&server)? };
-        // Written before the data directory appears: both exist, or the aging is done again.
-        write_whole(made, &found)?;
-        if aged.exists() {
-            fs_err::remove_dir_all(aged)?;
+    /// Ages loaded data, unless another assay has done so meanwhile.
+    fn age_unless_aged(&self, dir: &Path) -> Result<()> {
+        let making = making(self.env, dir)?;
+        if !self.is_whole(dir) {
+            self.age(dir, &|| !machine_lock::is_measured())?;
+            share_equal_files(dir)?;
         }
-        server.stop_and_keep(aged)?;
-        Ok(found)
+        Ok(making.remove()?)
+    }
+
+    /// `is_quiet`: whether no other assay measures on this machine.
+    fn age(&self, dir: &Path, is_quiet: &dyn Fn() -> bool) -> Result<()> {
+        let began = Instant::now();
+        let name = &self.participant.system.name;
+        self.env.progress.begin(&format!("{name}: aging the data"));
+        let server = self.start(&dir.join(FRESH))?;
+        let fresh = self.count(&server)?;
+        let rates = self.run_aging_tests(&server, is_quiet)?;
+        self.maintain(&server)?;
+        let aged = self.count(&server)?;
+        let took = began.elapsed();
+        let aged_s = Some(took.as_secs_f64());
+        // Written before the data directory appears: both exist, or the aging is done again.
+        write_whole(&dir.join(MADE), &TemplateFacts { rates, aged_s, fresh, aged })?;
+        let target = dir.join(AGED);
+        if target.exists() {
+            fs_err::remove_dir_all(&target)?;
+        }
+        server.stop_and_keep(&target)?;
+        self.env.progress.done(name, &format!("aged the data in {}", seconds(took)));
+        Ok(())
     }
 
     /// Ages the data with the write tests that precede the reads of the published sequence; returns events per second
-    /// of each.
-    fn run_aging_tests(&self, server: &Instance) -> Result<BTreeMap<String, f64>> {
+    /// of each, or nothing if another assay measured meanwhile: then they would say little, and aging gives way.
+    fn run_aging_tests(
+        &self,
+        server: &Instance,
+        is_quiet: &dyn Fn() -> bool,
+    ) -> Result<BTreeMap<String, f64>> {
         let system = &self.participant.system;
         self.tables().fill_cache(&server.connect_options())?;
         let mut rates = BTreeMap::new();
-        let mut pace = AgingPace::new(self.data, self.study.budget_s);
+        // Data that are aged once for all studies use no budget.
+        let is_running = self.participant.attached.is_some();
+        let mut pace = is_running.then(|| AgingPace::new(self.data, self.study.budget_s));
+        let mut is_disturbed = false;
         for test in aging_tests() {
             self.env.interrupt.check()?;
+            if !is_disturbed && !is_quiet() {
+                is_disturbed = true;
+                server.give_way();
+            }
             self.env.progress.update(&format!("{}: aging the data with {test}", system.name));
             rates.insert(test.name.clone(), self.age_with(test, server)?);
-            if let Some(message) = pace.after(test) {
+            if let Some(message) = pace.as_mut().and_then(|pace| pace.after(test)) {
                 self.env.progress.note(&format!("warning: {}: {message}", system.name));
             }
+        }
+        if is_disturbed || !is_quiet() {
+            rates.clear();
         }
         Ok(rates)
     }
@@ -613,7 +721,7 @@ pub fn start_on_empty(
     start: impl FnOnce(&Path) -> Result<ServerInstance, assay_servers::ServersError>,
 ) -> Result<ServerInstance> {
     let (empty, held) = empty_template(env, prefix, options, name)?;
-    make_room_for(env, &empty)?;
+    make_room_for(env, &[&empty])?;
     start(&empty).map_err(|error| {
         drop(held);
         if is_of_options(&error) {

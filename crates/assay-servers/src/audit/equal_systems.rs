@@ -128,7 +128,7 @@ mod tests {
         let usual = [("server_version", "15.8"), ("port", "1"), ("build.source", "apt")];
         let all = usual.iter().chain(settings);
         let settings = all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        AuditFacts { settings: settings.collect(), plans: Vec::new() }
+        AuditFacts { settings: settings.collect(), ..AuditFacts::default() }
     }
 
     fn found(specs: [&SystemSpec; 2], facts: [&AuditFacts; 2]) -> Vec<(usize, SameSystems)> {

@@ -33,12 +33,43 @@ pub struct AuditedPlan {
     pub notes: Vec<String>,
 }
 
+/// The value of a setting that a file neither has nor rules out.
+pub(super) const NOT_IN_FILE: &str = "(not in file)";
+
+/// Prefixes of facts other than server variables.
+const NO_VARIABLES: [&str; 9] =
+    [ANSWER, "build.", "data.", "database.", "plan.", "process.", "schema.", "session.", "table."];
+
+/// The settings that the server certainly lacks if the facts lack them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum FactsExtent {
+    /// All: the facts are from a running server.
+    #[default]
+    Server,
+    /// Variables, but nothing about sessions, tables and builds: the facts are from a dump of variables.
+    Variables,
+    /// None: the facts are from a config file, or from a part of a dump.
+    Part,
+}
+
+impl FactsExtent {
+    /// Returns whether the server lacks a setting of this name if the facts lack it.
+    pub(super) fn covers(self, name: &str) -> bool {
+        match self {
+            Self::Server => true,
+            Self::Variables => !NO_VARIABLES.iter().any(|prefix| name.starts_with(prefix)),
+            Self::Part => false,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AuditFacts {
     /// Effective settings, the build below `build.`, the data below `data.`.
     pub settings: ServerSettings,
     /// In the same order for all systems.
     pub plans: Vec<AuditedPlan>,
+    pub extent: FactsExtent,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,9 +79,9 @@ pub struct AuditedSystem<'a> {
 }
 
 impl AuditedSystem<'_> {
-    /// Returns whether the server was already running.
+    /// Returns whether the settings are those of its user: assay did not start the server, or only read a file.
     pub(super) fn is_attached(&self) -> bool {
-        matches!(self.spec.origin, Origin::Url(_))
+        matches!(self.spec.origin, Origin::Url(_)) || self.facts.extent != FactsExtent::Server
     }
 
     pub(super) fn build(&self) -> (Product, Version, Engine) {

@@ -171,6 +171,7 @@ mod tests {
                 plan: plans[at].to_owned(),
                 notes: Vec::new(),
             }],
+            ..AuditFacts::default()
         });
         let audited = [
             AuditedSystem { spec: &plain, facts: &facts[0] },

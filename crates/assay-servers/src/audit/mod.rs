@@ -11,12 +11,12 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use assay_model::{AuditClass, AuditFinding, may_be_secret};
 use assay_terms::{OptionSubstitute, Terms, variable};
 
-use self::facts::{differ, finding};
+use self::facts::{NOT_IN_FILE, differ, finding};
 use self::requests::{RequestedOptions, follows_from};
 use self::rules::{ProductDefault, SettingRule, spelling};
 
@@ -24,9 +24,11 @@ pub(crate) use self::builds::FLAGS;
 pub(crate) use self::effect::nearest;
 pub use self::effect::{IneffectiveOption, ineffective, warnings};
 pub use self::equal_systems::same_systems;
-pub use self::facts::{ANSWER, AuditFacts, AuditedPlan, AuditedSystem, ServerSettings};
+pub use self::facts::{
+    ANSWER, AuditFacts, AuditedPlan, AuditedSystem, FactsExtent, ServerSettings,
+};
 pub(crate) use self::facts::{JIT, NO_JIT};
-pub use self::rules::is_ignored;
+pub use self::rules::{ignored_table, is_ignored};
 
 /// The variables that a finding may be about: those of the rule of this name, or the one that is called so.
 pub fn variables_of(setting: &str) -> Vec<&str> {
@@ -64,9 +66,10 @@ pub fn rule_table() -> String {
 /// Compares systems that were started on these terms. Suspicious findings come first, then expected, then harmless
 /// ones. Settings without a rule that only some versions have are left out: versions differ in hundreds of them.
 pub fn compare(systems: &[AuditedSystem], terms: &Terms) -> Vec<AuditFinding> {
-    let settings = systems.iter().map(|system| with_flags(&system.facts.settings)).collect();
-    let asked = RequestedOptions::new(systems);
-    let comparison = Comparison { systems, settings, asked, terms };
+    let in_effect: Vec<ServerSettings> =
+        systems.iter().map(|system| with_log_size(with_flags(&system.facts.settings))).collect();
+    let (settings, asked) = (in_effect.iter().collect(), RequestedOptions::new(systems));
+    let comparison = Comparison { systems: systems.to_vec(), settings, asked: &asked, terms };
     let mut findings = builds::compare(systems);
     findings.extend(comparison.ruled());
     findings.extend(comparison.unruled());
@@ -74,7 +77,7 @@ pub fn compare(systems: &[AuditedSystem], terms: &Terms) -> Vec<AuditFinding> {
     findings.retain(|it| untaken.iter().all(|of| of.setting != it.setting));
     findings.extend(untaken);
     findings.extend(builds::compare_data(systems));
-    findings.extend(plans::compare(systems, &comparison.asked));
+    findings.extend(plans::compare(systems, &asked));
     idle::mark(&mut findings, systems);
     findings.sort_by_key(|finding| match finding.class {
         AuditClass::Suspicious => 0,
@@ -136,6 +139,30 @@ fn with_flags(settings: &ServerSettings) -> ServerSettings {
     settings
 }
 
+/// The defaults of MySQL's two ways to give the redo log its size.
+const LOG_DEFAULTS: [(&str, &str); 3] = [
+    ("innodb_redo_log_capacity", "104857600"),
+    ("innodb_log_file_size", "50331648"),
+    ("innodb_log_files_in_group", "2"),
+];
+
+/// The settings with the capacity of the redo log that is in effect. A server that was given the size and the number of
+/// files, but no capacity, computes it without changing the variable. Source: MySQL reference manual,
+/// `innodb_redo_log_capacity`.
+fn with_log_size(mut settings: ServerSettings) -> ServerSettings {
+    let [capacity, size, files] =
+        LOG_DEFAULTS.map(|(name, usual)| settings.get(name).map(|it| (it, it == usual)));
+    if let (Some((_, true)), Some((size, is_usual)), Some((files, are_usual))) =
+        (capacity, size, files)
+        && !(is_usual && are_usual)
+        && let (Ok(size), Ok(files)) = (size.parse::<u64>(), files.parse::<u64>())
+    {
+        let capacity = size.saturating_mul(files).to_string();
+        settings.insert(LOG_DEFAULTS[0].0.to_owned(), capacity);
+    }
+    settings
+}
+
 #[derive(PartialEq)]
 struct Reading<'a> {
     variable: &'a str,
@@ -147,9 +174,9 @@ struct Reading<'a> {
 
 /// Systems that are compared, with everything that their findings depend on.
 struct Comparison<'a> {
-    systems: &'a [AuditedSystem<'a>],
-    settings: Vec<ServerSettings>,
-    asked: RequestedOptions,
+    systems: Vec<AuditedSystem<'a>>,
+    settings: Vec<&'a ServerSettings>,
+    asked: &'a RequestedOptions,
     terms: &'a Terms,
 }
 
@@ -157,8 +184,12 @@ impl Comparison<'_> {
     fn ruled(&self) -> Vec<AuditFinding> {
         let mut findings: Vec<AuditFinding> = Vec::new();
         for rule in rules::all_rules() {
-            let global = self.judge(rule, "");
-            let session = self.judge(rule, "session.");
+            let judged = |scope: &str| {
+                let names = rule.variables().map(|name| format!("{scope}{name}"));
+                self.among_known(&names.collect::<Vec<_>>(), |known| known.judge(rule, scope))
+            };
+            let global = judged("").or_else(|| self.set_by_some(rule));
+            let session = judged("session.");
             // Sessions start with the global value, so it is reported once.
             let session = session.filter(|session| {
                 global.as_ref().is_none_or(|global| global.values != session.values)
@@ -171,6 +202,64 @@ impl Comparison<'_> {
             }
         }
         findings
+    }
+
+    /// A finding about the systems whose settings of these names are known, or are known to be missing. The others have
+    /// [`NOT_IN_FILE`] as their value.
+    fn among_known(
+        &self,
+        names: &[String],
+        find: impl Fn(&Self) -> Option<AuditFinding>,
+    ) -> Option<AuditFinding> {
+        let is_known = |at: &usize| {
+            let extent = self.systems[*at].facts.extent;
+            names.iter().any(|name| self.settings[*at].contains_key(name))
+                || names.iter().all(|name| extent.covers(name))
+        };
+        let known: Vec<usize> = (0..self.systems.len()).filter(is_known).collect();
+        if known.len() == self.systems.len() {
+            return find(self);
+        }
+        let found = find(&Self {
+            systems: known.iter().map(|at| self.systems[*at]).collect(),
+            settings: known.iter().map(|at| self.settings[*at]).collect(),
+            asked: self.asked,
+            terms: self.terms,
+        })?;
+        let mut values = vec![Some(NOT_IN_FILE.to_owned()); self.systems.len()];
+        for (at, value) in known.into_iter().zip(found.values) {
+            values[at] = value;
+        }
+        Some(AuditFinding { values, ..found })
+    }
+
+    /// A finding about a variable that only some of the config files set. Versions have other defaults, so the files
+    /// may differ in effect.
+    fn set_by_some(&self, rule: &'static SettingRule) -> Option<AuditFinding> {
+        let Self { systems, settings, .. } = self;
+        let readings: Vec<Option<Reading>> =
+            settings.iter().map(|all| read(rule, "", all)).collect();
+        let is_part = |at: &usize| systems[*at].facts.extent == FactsExtent::Part;
+        let parts: Vec<usize> = (0..systems.len()).filter(is_part).collect();
+        let sets = |at: &usize| readings[*at].is_some();
+        if rule.class != AuditClass::Suspicious
+            || rule.name.contains('.')
+            || differ(parts.iter().map(|at| systems[*at].spec.product.dialect()))
+            || !parts.iter().any(sets)
+            || parts.iter().all(sets)
+        {
+            return None;
+        }
+        let value = |at: usize| match &readings[at] {
+            Some(reading) => Some(reading.value.to_owned()),
+            None => is_part(&at).then(|| NOT_IN_FILE.to_owned()),
+        };
+        let values = (0..systems.len()).map(value).collect();
+        let why = format!(
+            "only some of the files set it, and the others do not show their servers' defaults: {}",
+            rule.why
+        );
+        Some(finding(name_in(rule, &readings), values, rule.class, &why))
     }
 
     /// A finding for one rule, if there is a difference to report. Products of different families are compared only in
@@ -192,17 +281,15 @@ impl Comparison<'_> {
             && !differ(readings.iter().map(|it| it.as_ref().map(|it| it.value)));
         let is_asked = rule.variables().any(|name| asked.has(name));
         let is_named = rule.variables().any(|name| asked.names(name));
-        let has = readings.iter().flatten();
-        if has.clone().next().is_none()
+        if readings.iter().flatten().next().is_none()
             || is_one_value
             || !differ(readings.iter().map(meaning))
             || is_unknown && !is_one_family && !is_named
         {
             return None;
         }
-        let common = (!differ(has.clone().map(|it| it.variable))).then(|| has.clone().next());
-        let name = common.flatten().map_or(rule.name, |reading| reading.variable);
-        let values = readings.iter().map(|it| it.as_ref().map(|it| it.value.to_owned())).collect();
+        let name = name_in(rule, &readings);
+        let values = readings.iter().map(|it| it.as_ref().map(|it| it.shown(&readings))).collect();
         let meanings: Vec<Option<&str>> =
             readings.iter().map(|it| it.as_ref().map(|it| it.meaning.as_str())).collect();
         let (class, why, is_asked) = if is_asked {
@@ -237,7 +324,8 @@ impl Comparison<'_> {
     /// Names the requested option from which all differences in a setting follow. `None` if it does not explain every
     /// one.
     fn consequence(&self, name: &str, values: &[Option<&str>]) -> Option<String> {
-        let all: Vec<_> = self.systems.iter().zip(&self.settings).zip(values).collect();
+        let settings = self.settings.iter().copied();
+        let all: Vec<_> = self.systems.iter().zip(settings).zip(values).collect();
         let mut found = None;
         for (at, (one, value)) in all.iter().enumerate() {
             for (other, _) in all.iter().skip(at + 1).filter(|(_, other)| other != value) {
@@ -286,7 +374,6 @@ impl Comparison<'_> {
     }
 
     fn unruled(&self) -> Vec<AuditFinding> {
-        let Self { settings, asked, .. } = self;
         let known: BTreeSet<&str> = rules::all_rules().flat_map(SettingRule::variables).collect();
         let is_known = |name: &str| {
             known.contains(name)
@@ -295,34 +382,41 @@ impl Comparison<'_> {
         let is_other = |name: &str| {
             builds::knows(name) || ["data.", ANSWER].iter().any(|it| name.starts_with(it))
         };
-        let names: BTreeSet<&String> = settings.iter().flat_map(BTreeMap::keys).collect();
-        let mut findings = Vec::new();
-        for name in names.into_iter().filter(|it| !is_known(it) && !is_other(it) && !is_ignored(it))
+        let names: BTreeSet<&String> = self.settings.iter().flat_map(|all| all.keys()).collect();
+        let names = names.into_iter();
+        names
+            .filter(|it| !is_known(it) && !is_other(it) && !is_ignored(it))
+            .filter_map(|name| {
+                self.among_known(std::slice::from_ref(name), |known| known.unruled_finding(name))
+            })
+            .collect()
+    }
+
+    fn unruled_finding(&self, name: &str) -> Option<AuditFinding> {
+        let Self { settings, asked, .. } = self;
+        let values: Vec<Option<&String>> = settings.iter().map(|all| all.get(name)).collect();
+        let are_paths = values.iter().flatten().all(|value| value.starts_with('/'));
+        if values.contains(&None) && !asked.names(name)
+            || are_paths
+            || !differ(values.iter().map(|value| value.map(|it| spelling(it))))
         {
-            let values: Vec<Option<&String>> = settings.iter().map(|all| all.get(name)).collect();
-            if values.contains(&None) && !asked.names(name) {
-                continue;
-            }
-            let are_paths = values.iter().flatten().all(|value| value.starts_with('/'));
-            if !are_paths && differ(values.iter().map(|value| value.map(|it| spelling(it)))) {
-                let known: Vec<Option<&str>> =
-                    values.iter().map(|value| value.map(String::as_str)).collect();
-                let (mut class, why) = self.unruled_class(name);
-                let mut why = why.to_owned();
-                let mut is_asked = asked.has(name);
-                if class == AuditClass::Suspicious
-                    && let Some(cause) = self.consequence(name, &known)
-                {
-                    (class, why, is_asked) = (AuditClass::Expected, cause, true);
-                }
-                let shown = |value: &String| {
-                    if may_be_secret(name) { "(not shown)".to_owned() } else { value.clone() }
-                };
-                let values = values.into_iter().map(|value| value.map(shown)).collect();
-                findings.push(AuditFinding { is_asked, ..finding(name, values, class, &why) });
-            }
+            return None;
         }
-        findings
+        let known: Vec<Option<&str>> =
+            values.iter().map(|value| value.map(String::as_str)).collect();
+        let (mut class, why) = self.unruled_class(name);
+        let mut why = why.to_owned();
+        let mut is_asked = asked.has(name);
+        if class == AuditClass::Suspicious
+            && let Some(cause) = self.consequence(name, &known)
+        {
+            (class, why, is_asked) = (AuditClass::Expected, cause, true);
+        }
+        let shown = |value: &String| {
+            if may_be_secret(name) { "(not shown)".to_owned() } else { value.clone() }
+        };
+        let values = values.into_iter().map(|value| value.map(shown)).collect();
+        Some(AuditFinding { is_asked, ..finding(name, values, class, &why) })
     }
 
     fn unruled_class(&self, name: &str) -> (AuditClass, &'static str) {
@@ -339,6 +433,26 @@ impl Comparison<'_> {
             Some(rule) => (rule.class, rule.why),
         }
     }
+}
+
+impl Reading<'_> {
+    /// The value, and its meaning where the same value means something else on another system.
+    fn shown(&self, all: &[Option<Reading>]) -> String {
+        let is_twofold =
+            |other: &Reading| other.value == self.value && other.meaning != self.meaning;
+        if self.meaning != self.value && all.iter().flatten().any(is_twofold) {
+            format!("{} ({})", self.value, self.meaning)
+        } else {
+            self.value.to_owned()
+        }
+    }
+}
+
+/// The name of a finding: that of the variable, or of the rule if systems have several variables.
+fn name_in<'a>(rule: &'static SettingRule, readings: &[Option<Reading<'a>>]) -> &'a str {
+    let mut variables = readings.iter().flatten().map(|reading| reading.variable);
+    let first = variables.next().unwrap_or(rule.name);
+    if variables.all(|variable| variable == first) { first } else { rule.name }
 }
 
 /// The value that makes versions with a setting act like those without it. `None` if those that have it differ.

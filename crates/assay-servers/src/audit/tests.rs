@@ -19,7 +19,7 @@ fn spec(product: Product, overrides: &[(&str, &str)]) -> SystemSpec {
 
 fn facts(settings: &[(&str, &str)]) -> AuditFacts {
     let owned = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    AuditFacts { settings: owned.collect(), plans: Vec::new() }
+    AuditFacts { settings: owned.collect(), ..AuditFacts::default() }
 }
 
 fn audit_of(specs: [&SystemSpec; 2], facts: [&AuditFacts; 2]) -> Vec<AuditFinding> {
@@ -560,4 +560,104 @@ fn differences_that_the_terms_make_between_versions_are_expected() {
     let url = SystemSpec { origin: Origin::Url("mysql://u@h/d".to_owned()), ..of_maria.clone() };
     let found = compare(&[(&of_mysql, &one), (&url, &maria)].map(audited), published);
     assert!(found.iter().all(|it| it.class == SUSPICIOUS), "{found:?}");
+}
+
+fn from_file(extent: FactsExtent, settings: &[(&str, &str)]) -> AuditFacts {
+    AuditFacts { extent, ..facts(settings) }
+}
+
+fn audit_of_files(all: &[AuditFacts]) -> Vec<AuditFinding> {
+    let plain = spec(Product::MySql, &[]);
+    let audited: Vec<AuditedSystem> =
+        all.iter().map(|facts| AuditedSystem { spec: &plain, facts }).collect();
+    compare(&audited, Terms::or_default(None))
+}
+
+fn values<'a>(findings: &'a [AuditFinding], setting: &str) -> Vec<Option<&'a str>> {
+    let found = findings.iter().find(|it| it.setting == setting);
+    found.map_or_else(Vec::new, |it| it.values.iter().map(Option::as_deref).collect())
+}
+
+#[test]
+fn a_dump_of_variables_does_not_show_sessions_and_tables() {
+    let dump = from_file(FactsExtent::Variables, &[("sort_buffer_size", "1")]);
+    let server = facts(&[
+        ("version", "1.0"),
+        ("sort_buffer_size", "2"),
+        ("performance_schema", "ON"),
+        ("session.ssl_cipher", "AES"),
+        ("table.engine", "InnoDB"),
+    ]);
+    let found = audit_of_files(&[dump, server]);
+    // A variable that a dump lacks is one that its server lacks.
+    let names = [("performance_schema", SUSPICIOUS), ("sort_buffer_size", SUSPICIOUS)];
+    let mut classes = classes(&found);
+    classes.sort_unstable_by_key(|(name, _)| *name);
+    assert_eq!(classes, names);
+    assert_eq!(values(&found, "performance_schema"), [None, Some("ON")]);
+}
+
+#[test]
+fn a_config_file_is_compared_in_what_it_sets() {
+    let part = |settings: &[(&str, &str)]| from_file(FactsExtent::Part, settings);
+    let dump = |size: &str| {
+        let settings =
+            [("sort_buffer_size", size), ("performance_schema", "ON"), ("thread_cache_size", "5")];
+        from_file(FactsExtent::Variables, &settings)
+    };
+    let one = part(&[("sort_buffer_size", "1"), ("thread_cache_size", "5")]);
+    assert_eq!(audit_of_files(&[one.clone(), dump("1")]), []);
+    // The third one may be equal to the first one.
+    let found = audit_of_files(&[one.clone(), dump("2"), part(&[])]);
+    assert_eq!(classes(&found), [("sort_buffer_size", SUSPICIOUS)]);
+    assert_eq!(values(&found, "sort_buffer_size"), [Some("1"), Some("2"), Some("(not in file)")]);
+    // The other one has a default, which no file shows.
+    let found = audit_of_files(&[one, part(&[])]);
+    assert_eq!(classes(&found), [("sort_buffer_size", SUSPICIOUS)]);
+    assert!(found[0].why.starts_with("only some of the files set it"), "{found:?}");
+    assert_eq!(values(&found, "sort_buffer_size"), [Some("1"), Some("(not in file)")]);
+}
+
+#[test]
+fn the_redo_log_has_the_size_that_is_in_effect() {
+    let log = |capacity: &str, size: &str, files: &str| {
+        facts(&[
+            ("version", "8.0.40"),
+            ("innodb_redo_log_capacity", capacity),
+            ("innodb_log_file_size", size),
+            ("innodb_log_files_in_group", files),
+        ])
+    };
+    let usual = log("104857600", "50331648", "2");
+    let by_files = log("104857600", "2147483648", "2");
+    let by_capacity = log("4294967296", "50331648", "2");
+    assert_eq!(audit_of_files(&[by_files.clone(), by_capacity]), []);
+    let found = audit_of_files(&[usual, by_files]);
+    let sizes = [Some("104857600"), Some("4294967296")];
+    assert_eq!(values(&found, "innodb_redo_log_capacity"), sizes);
+    // The same size of a file, but another number of them.
+    let files = |number: &'static str| {
+        let settings = [("innodb_log_file_size", "1000"), ("innodb_log_files_in_group", number)];
+        facts(&settings)
+    };
+    let found = audit_of_files(&[files("2"), files("3")]);
+    let sizes = [Some("1000 (2000)"), Some("1000 (3000)")];
+    assert_eq!(values(&found, "innodb_log_file_size"), sizes);
+}
+
+#[test]
+fn identifiers_of_transactions_are_compared() {
+    let maria = facts(&[("version", "11.8.6-MariaDB"), ("gtid_binlog_pos", "0-1-5")]);
+    let [off, on] = ["OFF", "ON"]
+        .map(|it| facts(&[("version", "9.6.0"), ("gtid_mode", it), ("gtid_executed", "a:1-5")]));
+    let found = audit_of_files(&[maria.clone(), off.clone(), on]);
+    assert_eq!(classes(&found), [("gtid_mode", SUSPICIOUS)]);
+    assert_eq!(audit_of_files(&[maria, off]), []);
+}
+
+#[test]
+fn words_and_decimals_may_be_written_in_several_ways() {
+    let one = [("sql_mode", "STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION"), ("x", "0.5")];
+    let other = [("sql_mode", "no_engine_substitution, strict_trans_tables"), ("x", "0.500000")];
+    assert_eq!(audit(&one, &other, &[]), []);
 }

@@ -50,7 +50,8 @@ fn facts_of(pid: i32, version: &str, control: &mut Connection) -> AuditFacts {
     let plan = explain(control, RANGE).unwrap().unwrap().plan;
     let (test, statement) = ("range-notcovered-si".to_owned(), RANGE.to_owned());
     let (place, event, notes) = (None, 0, Vec::new());
-    AuditFacts { settings, plans: vec![AuditedPlan { test, statement, place, event, plan, notes }] }
+    let plans = vec![AuditedPlan { test, statement, place, event, plan, notes }];
+    AuditFacts { settings, plans, ..AuditFacts::default() }
 }
 
 fn facts(version: &str, options: &[&str]) -> AuditFacts {
@@ -120,7 +121,7 @@ fn settings_of(product: Product, version: &str) -> AuditFacts {
     settings.extend(
         build_facts(server.pid(), &Artifact::Prefix(product_prefix(product, version))).unwrap(),
     );
-    AuditFacts { settings, plans: Vec::new() }
+    AuditFacts { settings, ..AuditFacts::default() }
 }
 
 /// Each is compared with the next.
@@ -280,7 +281,8 @@ fn postgres(version: &str, options: &[&str]) -> AuditFacts {
     let plan = explain(&mut control, covered).unwrap().unwrap().plan;
     let (test, statement) = ("range-covered-si".to_owned(), covered.to_owned());
     let (place, event, notes) = (None, 0, Vec::new());
-    AuditFacts { settings, plans: vec![AuditedPlan { test, statement, place, event, plan, notes }] }
+    let plans = vec![AuditedPlan { test, statement, place, event, plan, notes }];
+    AuditFacts { settings, plans, ..AuditFacts::default() }
 }
 
 #[test]

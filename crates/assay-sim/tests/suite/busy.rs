@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use assay_model::CellId;
+use assay_model::{CellId, Noise, TurnError};
+use assay_plan::{Needs, shortened};
 use assay_sim::{Scenario, SimMachine};
-use assay_study::{Driver, Executor, Outcome, Shard};
+use assay_study::{Driver, Executor, Outcome, Shard, carry_out};
 use assay_verdict::Fitness;
 
 /// Everything takes longer than planned, and no slice is good.
@@ -104,4 +105,29 @@ fn preparations_leave_a_quarter_of_the_budget_to_the_first_block() {
         assert!(longest_s >= part * budget_s - 1e-6 && cells > 0, "{longest_s} {cells}");
         assert!(used_s <= (most + 0.05) * budget_s, "{part}: {used_s} of {budget_s}");
     }
+}
+
+/// The plan for a machine that is too noisy to decide by time.
+#[test]
+fn shorter_slices_give_more_rounds_of_every_test_in_the_same_time() {
+    let needs = Needs { block_sd: 0.007, last_level: 0.03, threshold: 0.02, is_resumed: false };
+    let turns = [1.0, 100.0].map(|turn_ms| TurnError { turn_ms, error: 0.5 });
+    let noise = Noise { turns: turns.to_vec(), ..Noise::default() };
+    let [long, short] = [false, true].map(|is_short| {
+        let mut scenario = Scenario::quick(3).undecided();
+        let study = &mut scenario.record.study;
+        study.budget_s = 120.0;
+        if is_short {
+            *study = shortened(study, 2, needs, &noise).unwrap();
+        }
+        let mut machine = SimMachine::new(scenario, Shard::WHOLE);
+        let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+        carry_out(&mut driver, &mut machine).unwrap();
+        assert!(machine.used_s() <= 1.1 * 120.0, "{}", machine.used_s());
+        let slices = &machine.record().slices;
+        let measured: BTreeSet<CellId> = slices.iter().map(|slice| slice.cell).collect();
+        assert_eq!(measured.len(), machine.record().study.cells.len());
+        slices.len()
+    });
+    assert!(short as f64 > 1.3 * long as f64, "{short} {long}");
 }

@@ -288,7 +288,7 @@ fn a_study_whose_tests_all_fail_ends_soon_after_its_budget() {
         scenario.record.study.budget_s = budget_s;
         let mut machine = SimMachine::new(scenario, Shard::WHOLE);
         let mut driver = Driver::new(machine.record(), Shard::WHOLE);
-        let (mut started, mut failed) = (0, 0);
+        let (mut started, mut failed, mut used_s) = (0, 0, 0.0);
         let end = loop {
             let outcome = match driver.next() {
                 ControlFlow::Break(end) => break end,
@@ -301,17 +301,49 @@ fn a_study_whose_tests_all_fail_ends_soon_after_its_budget() {
                     machine.act(action).unwrap()
                 }
             };
-            let used_s = machine.used_s() + STARTS_S * f64::from(started);
+            used_s = machine.used_s() + STARTS_S * f64::from(started);
             driver.receive(&outcome, used_s);
         };
         assert_eq!(end, StudyEnd::Complete);
-        (failed, good_rounds(machine.record()).len())
+        (failed, good_rounds(machine.record()).len(), used_s)
     };
-    let (failed, measured) = tried(20.0, usize::MAX);
-    assert!((3..8).contains(&failed) && measured == 0, "{failed}");
+    let (failed, measured, _) = tried(20.0, usize::MAX);
+    assert_eq!((failed, measured), (3, 0));
+    // Those within the budget count, so the first failure after it is the last.
+    let (failed, _, used_s) = tried(40.0, usize::MAX);
+    assert!(failed > 3 && used_s < 40.0 + 2.0 * STARTS_S, "{failed} in {used_s} s");
     assert_eq!(tried(3600.0, usize::MAX).0, 32);
     // After fewer failures, something is measured even beyond the budget.
-    assert!(tried(20.0, failed - 1).1 > 0);
+    assert!(tried(20.0, 2).1 > 0);
+}
+
+/// The rates of writes are unknown if the data were aged while another study measured.
+#[test]
+fn writes_are_sized_when_they_are_first_measured_if_aging_kept_no_rates() {
+    let mut machine = SimMachine::new(Scenario::small().undecided(), Shard::WHOLE);
+    let mut driver = Driver::new(machine.record(), Shard::WHOLE);
+    let mut sized = Vec::new();
+    let end = loop {
+        let action = match driver.next() {
+            ControlFlow::Break(end) => break end,
+            ControlFlow::Continue(action) => action,
+        };
+        if let StudyAction::Size { cell, .. } = action {
+            sized.push(cell);
+        }
+        let outcome = match machine.act(action).unwrap() {
+            Outcome::Loaded { rates } => Outcome::Loaded { rates: vec![0.0; rates.len()] },
+            outcome => outcome,
+        };
+        driver.receive(&outcome, machine.used_s());
+    };
+    assert_eq!(end, StudyEnd::Complete);
+    let cells = machine.record().study.cells.iter().enumerate();
+    let writes = cells.filter(|(_, cell)| cell.id.test.class == assay_model::Class::Write);
+    let (writes, events): (Vec<usize>, Vec<Option<u64>>) =
+        writes.map(|(index, cell)| (index, cell.events)).unzip();
+    assert_eq!(sized, writes);
+    assert!(!writes.is_empty() && events.iter().all(Option::is_some));
 }
 
 #[test]

@@ -22,8 +22,8 @@ fn rates(record: &StudyRecord, model: SpeedModel, seed: u64) -> (u32, Vec<Option
     let truth = Truth {
         changes: vec![vec![0.0; record.study.cells.len()]],
         slice_sd: 1.0,
-        block_sd: 0.0,
         speed: Some(model),
+        ..Truth::default()
     };
     let ended = simulate(Scenario { seed, record, truth, faults: SimFaults::default() }).unwrap();
     let judged = judge(&ended.record);

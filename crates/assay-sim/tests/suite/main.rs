@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test ends where something is not as it should be")]
 
 mod busy;
+mod cpu;
 mod driver;
 mod forecast;
 mod levels;

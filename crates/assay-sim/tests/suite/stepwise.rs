@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use assay_model::{
     BlockCell, EventKind, PlannedBlock, Preset, RateLoss, Slice, SliceOutcome, Statements,
-    StepWork, StudyRecord, Verdict, WorkCounters,
+    StepSegment, StepWork, StudyRecord, Verdict, WorkCounters,
 };
 use assay_plan::{InsertBenchRequest, Request};
 use assay_sim::study;
@@ -13,11 +13,18 @@ use assay_verdict::{SliceSample, judge};
 
 fn benchmark() -> StudyRecord {
     let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
-    let bench = InsertBenchRequest { repeats: Some(2), ..InsertBenchRequest::default() };
+    let (repeats, segments) = (Some(2), Some(1));
+    let bench = InsertBenchRequest { repeats, segments, ..InsertBenchRequest::default() };
     study(&Request { insert_bench: Some(bench), ..Request::of_systems(&words) })
 }
 
-/// A requested step: block, cell, system, attempt, and whether it is recorded.
+fn in_segments() -> StudyRecord {
+    let words = ["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()];
+    let insert_bench = Some(InsertBenchRequest::default());
+    study(&Request { insert_bench, ..Request::of_systems(&words) })
+}
+
+/// A requested segment of a step: block, cell, system, round, and whether it is recorded.
 type RequestedStep = (u32, usize, usize, u32, bool);
 
 struct StudyRun {
@@ -68,9 +75,9 @@ fn run(
                 notes.push(what.clone());
                 Outcome::Done
             }
-            StudyAction::Step { cell, system, block, attempt, is_recorded, .. } => {
-                let asked = (block, cell, system, attempt, is_recorded);
-                let slice = slice(&record, asked, fails(&asked));
+            StudyAction::Step { cell, system, block, round, segment, is_recorded, .. } => {
+                let asked = (block, cell, system, round, is_recorded);
+                let slice = slice(&record, asked, segment, fails(&asked));
                 steps.push(asked);
                 let samples = vec![SliceSample::from_slice(&slice)];
                 if is_recorded {
@@ -94,18 +101,20 @@ fn run(
 fn slice(
     record: &StudyRecord,
     (block, cell, system, round, _): RequestedStep,
+    segment: StepSegment,
     fails: bool,
 ) -> Slice {
     let failed = || SliceOutcome::Failed("in a test".to_owned());
     // More than any background rate.
     let insert = Statements { rows: 10_000, ..Statements::default() };
-    let step = StepWork { insert, ..StepWork::default() };
+    let segment = (segment.count > 1).then_some(segment);
+    let step = StepWork { insert, segment, ..StepWork::default() };
     Slice {
         block,
         round,
         outcome: if fails { failed() } else { SliceOutcome::Good },
         work: WorkCounters { read: 100, elapsed_ns: 1_000_000_000, ..WorkCounters::default() },
-        step: Some(Box::new(step)),
+        step: (!fails).then(|| Box::new(step)),
         ..Slice::new(system, record.study.cells[cell].id)
     }
 }
@@ -184,10 +193,11 @@ fn in_preset_published_a_system_that_does_not_start_leaves_the_others_as_they_ar
             StudyAction::StartAll { ref order, .. } if order[..] == [1] => {
                 Outcome::Failed { system: 1, why: "in a test".to_owned(), also: Vec::new() }
             }
-            StudyAction::Step { cell, system, block, attempt, is_recorded, .. } => {
-                let asked = (block, cell, system, attempt, is_recorded);
+            StudyAction::Step { cell, system, block, round, segment, is_recorded, .. } => {
+                let asked = (block, cell, system, round, is_recorded);
                 steps.push(system);
-                let samples = vec![SliceSample::from_slice(&slice(&record, asked, false))];
+                let slice = slice(&record, asked, segment, false);
+                let samples = vec![SliceSample::from_slice(&slice)];
                 Outcome::Measured { samples, seconds: 1.0 }
             }
             StudyAction::Note { system, .. } => {
@@ -278,4 +288,111 @@ fn a_step_behind_its_background_rate_has_failed_and_is_not_compared() {
     // The system continued with later steps.
     let next = judgement.cell(record.study.cells[5].id, 1).unwrap();
     assert_ne!(next.verdict, Verdict::Failed);
+}
+
+#[test]
+fn systems_take_turns_by_segments() {
+    let record = in_segments();
+    let count = |cell: usize| record.study.segments_of(record.study.cells[cell].id.test);
+    // All but l.x, which cannot be divided.
+    assert!((0..10).all(|cell| if cell == 1 { count(cell) == 1 } else { count(cell) >= 20 }));
+    let all: u32 = (0..10).map(count).sum();
+    let done = run(record.clone(), Shard::WHOLE, usize::MAX, never);
+    assert_eq!((done.end, done.notes), (Some(StudyEnd::Complete), vec![]));
+    assert_eq!((done.steps.len(), done.started), (2 * all as usize, vec![vec![0, 1]]));
+    let places: Vec<(usize, u32)> = done.steps.iter().map(|step| (step.1, step.3)).collect();
+    assert!(places.is_sorted());
+    for (segment, both) in done.steps.chunks(2).enumerate() {
+        assert_eq!(places[2 * segment], places[2 * segment + 1]);
+        assert_ne!(both[0].2, both[1].2);
+    }
+    // The first system of a segment goes last in the next one.
+    for four in done.steps.chunks_exact(4) {
+        assert_eq!([four[0].2, four[1].2], [four[3].2, four[2].2], "{four:?}");
+    }
+    let rounds = done.record.blocks[0].cells.iter().map(|cell| cell.rounds);
+    assert!(rounds.eq((0..10).map(count)));
+}
+
+#[test]
+fn a_study_resumed_in_the_middle_of_a_step_repeats_its_segments() {
+    let all = run(in_segments(), Shard::WHOLE, usize::MAX, never).record.slices.len();
+    // Within l.i1, the third step.
+    let most = 2 * 30 + 7;
+    let stopped = run(in_segments(), Shard::WHOLE, most, never);
+    let done = run(stopped.record, Shard::WHOLE, usize::MAX, never);
+    assert_eq!((done.end, done.notes), (Some(StudyEnd::Complete), vec![EventKind::WritesRepeated]));
+    assert_eq!(done.steps.iter().filter(|step| !step.4).count(), most);
+    assert_eq!(done.steps.len(), all);
+    let mut measured: Vec<_> =
+        done.record.slices.iter().map(|slice| (slice.system, slice.cell, slice.round)).collect();
+    measured.sort_unstable();
+    measured.dedup();
+    assert_eq!((measured.len(), done.record.slices.len()), (all, all));
+}
+
+#[test]
+fn a_failed_segment_ends_its_step_which_is_attempted_once_more() {
+    let record = in_segments();
+    let count = record.study.segments_of(record.study.cells[2].id.test);
+    let fails = |step: &RequestedStep| (step.1, step.2, step.3) == (2, 1, 5);
+    let failed = run(record, Shard::WHOLE, usize::MAX, fails);
+    assert_eq!(failed.end, Some(StudyEnd::Unfinished));
+    let cell = failed.record.study.cells[2].id;
+    let verdict = |record: &StudyRecord| judge(record).cell(cell, 1).unwrap().verdict;
+    assert_eq!(verdict(&failed.record), Verdict::Failed);
+    let done = run(failed.record, Shard::WHOLE, usize::MAX, never);
+    assert_eq!((done.end, done.started), (Some(StudyEnd::Complete), vec![vec![1]]));
+    let rounds: Vec<u32> =
+        done.steps.iter().filter(|step| step.1 == 2 && step.4).map(|step| step.3).collect();
+    assert_eq!(rounds, (count + 5..2 * count).collect::<Vec<_>>());
+    assert_ne!(verdict(&done.record), Verdict::Failed);
+    // Every segment has its counterpart.
+    let judgement = judge(&done.record);
+    let judged = judgement.cell(cell, 1).unwrap();
+    assert_eq!((judged.slices, judged.verdict), (count, Verdict::Same));
+}
+
+#[test]
+fn one_run_in_segments_has_verdicts() {
+    let mut record = run(in_segments(), Shard::WHOLE, usize::MAX, never).record;
+    let changed = [1, 2, 5].map(|cell: usize| record.study.cells[cell].id);
+    for (number, slice) in record.slices.iter_mut().enumerate() {
+        let noise = number as u64 * 7 % 11 * 500_000;
+        let by = if slice.system == 1 && changed.contains(&slice.cell) { 100_000_000 } else { 0 };
+        slice.work.elapsed_ns += noise + by;
+    }
+    let judgement = judge(&record);
+    for (number, planned) in record.study.cells.iter().enumerate() {
+        let judged = judgement.cell(planned.id, 1).unwrap();
+        let expected = match number {
+            // A single statement, without an interval.
+            1 => Verdict::Undecided,
+            2 | 5 => Verdict::Slower,
+            _ => Verdict::Same,
+        };
+        assert_eq!(judged.verdict, expected, "{number}: {judged:?}");
+        let (summary, slices) = (judged.step.as_ref().unwrap(), f64::from(judged.slices));
+        assert!((slices..1.2 * slices).contains(&summary.seconds), "{summary:?}");
+        assert_eq!(summary.insert.rows, 10_000 * u64::from(judged.slices));
+    }
+}
+
+/// A segment takes so little time that one hiccup would seem to lose the rate of its step.
+#[test]
+fn the_background_rate_is_that_of_all_segments() {
+    let mut record = run(in_segments(), Shard::WHOLE, usize::MAX, never).record;
+    let cell = record.study.cells[4].id;
+    let mut lose = |lost: usize| {
+        let of_cell =
+            record.slices.iter_mut().filter(|slice| slice.cell == cell && slice.system == 1);
+        for (number, slice) in of_cell.enumerate() {
+            slice.step.as_mut().unwrap().insert.rows = if number < lost { 0 } else { 100 };
+        }
+        let judgement = judge(&record);
+        let judged = judgement.cell(cell, 1).unwrap();
+        (judged.verdict == Verdict::Failed, judged.step.as_ref().unwrap().sla_met)
+    };
+    assert_eq!(lose(1), (false, Some(true)));
+    assert_eq!(lose(2), (true, Some(false)));
 }

@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 pub use query::{IbenchKeys, IbenchQueryText, IbenchStatement, ibench_statements};
 pub use rows::{IbenchRows, RandomText};
 pub use schema::IbenchTable;
-pub use steps::{IbenchPace, IbenchSizes, ibench_steps};
+pub use steps::{IbenchPace, IbenchSizes, ibench_counted_tests, ibench_steps};
 
 use crate::workload::{EXAMPLES, WorkloadDefinition, json};
 

@@ -119,6 +119,30 @@ impl IbenchTable {
         }
     }
 
+    /// Statements that read the whole table, and its first `count` secondary indexes.
+    pub fn read_all(&self, count: u32) -> Vec<String> {
+        let name = &self.name;
+        let read_index = |(end, columns): &(&str, &str)| match self.dialect {
+            Dialect::MySql => format!("SELECT count(price) FROM {name} FORCE INDEX ({name}_{end})"),
+            Dialect::Postgres => {
+                format!(
+                    "SELECT count(*) FROM (SELECT {columns} FROM {name} ORDER BY {columns}) AS a"
+                )
+            }
+        };
+        // Otherwise, Postgres would sort the rows of the table.
+        let settings: &[&str] = match self.dialect {
+            Dialect::MySql => &[],
+            Dialect::Postgres => &["SET enable_seqscan = off", "SET enable_sort = off"],
+        };
+        let settings = settings.iter().map(|sql| (*sql).to_owned());
+        [format!("SELECT count(data) FROM {name}")]
+            .into_iter()
+            .chain(settings)
+            .chain(INDEXES.iter().take(count as usize).map(read_index))
+            .collect()
+    }
+
     /// Begins a transaction that holds back purge and vacuum until it ends. By default, a Postgres snapshot lasts no
     /// longer than its statement.
     pub fn begin(&self) -> &'static str {

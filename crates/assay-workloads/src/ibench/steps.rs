@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use assay_model::{
-    Definition, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, Preparation, StartFrom, Test,
-    Unit,
+    Class, Definition, IbenchQueries, IbenchQuery, IbenchStep, IbenchTables, Preparation,
+    StartFrom, Test, Unit,
 };
 
 use crate::steps::{define, group, statementless};
@@ -133,6 +133,52 @@ fn test(name: &str, does: &str, step: IbenchStep) -> Test {
     })
 }
 
+/// The statements of steps as events of one client, on tables that are loaded before: for counts. Background rates do
+/// not matter to these, so there is one test of each kind of query.
+pub fn ibench_counted_tests() -> Vec<Test> {
+    let tables =
+        IbenchTables { is_shared: false, indexes: 3, partitions: None, exceed_cache: false };
+    let load = IbenchStep {
+        tables,
+        before: Preparation::Loaded,
+        rows: 0,
+        rows_per_commit: 100,
+        deletes: false,
+        per_second: None,
+        queries: None,
+        builds_indexes: false,
+        transaction_s: None,
+    };
+    let changes = |rows_per_commit| IbenchStep { rows_per_commit, deletes: true, ..load };
+    let reads = |kind| {
+        let queries = Some(IbenchQueries { kind, is_prepared: true });
+        IbenchStep { queries, ..load }
+    };
+    let in_order = "inserts 100 rows in the order of the primary key, without secondary indexes";
+    let range = "reads ten rows of a secondary index";
+    let steps = [
+        ("l.i0", in_order, load),
+        ("l.i1", "inserts 50 rows and deletes 50 others", changes(50)),
+        ("l.i2", "inserts 5 rows and deletes 5 others", changes(5)),
+        ("qr", range, reads(IbenchQuery::Range)),
+        ("qp", "reads ten rows by primary key", reads(IbenchQuery::Point)),
+    ];
+    let defined = |(name, does, step): (&str, &str, IbenchStep)| {
+        let (group, unit, class) = match step.queries.map(|queries| queries.kind) {
+            Some(IbenchQuery::Range) => {
+                (group(1, "range", "range queries"), Unit::Query, Class::Read)
+            }
+            Some(IbenchQuery::Point) => {
+                (group(2, "point", "point queries"), Unit::Query, Class::Read)
+            }
+            None => (group(0, "load", "inserts"), Unit::InsertedRow, Class::Write),
+        };
+        let definition = statementless(name, does, group, step.into());
+        define(Definition { unit, class, start_from: StartFrom::Fresh, ..definition })
+    };
+    steps.map(defined).into()
+}
+
 /// Statements come in bursts, one at the start of each second.
 const BURST: Duration = Duration::from_secs(1);
 
@@ -222,6 +268,17 @@ mod tests {
         let shared = IbenchTables { is_shared: true, ..SIZES.tables };
         let shared = steps(&IbenchSizes { tables: shared, ..SIZES });
         assert!(shared.iter().all(|(_, step)| !step.deletes));
+    }
+
+    #[test]
+    fn counted_tests_are_on_loaded_tables() {
+        let tests = ibench_counted_tests();
+        let names: Vec<&str> = tests.iter().map(|test| test.name()).collect();
+        assert_eq!(names, ["l.i0", "l.i1", "l.i2", "qr", "qp"]);
+        let steps = || tests.iter().map(|test| test.ibench().unwrap());
+        assert!(steps().all(|step| step.before == Preparation::Loaded));
+        let rows: Vec<u32> = steps().map(|step| step.rows_per_statement()).collect();
+        assert_eq!(rows[..3], [100, 50, 5]);
     }
 
     #[test]

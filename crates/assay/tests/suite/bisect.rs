@@ -63,9 +63,8 @@ fn commits_that_do_not_build_are_said() {
         git(tree, &["tag", subject]);
     }
     let repository = format!("postgres@git:{}", tree.display());
-    let words =
-        ["bisect", &repository, "first..third", "--test", "point-query", "--format", "json"];
-    let output = place.run_to_end(&words);
+    let words = ["bisect", &repository, "first..third", "--test", "point-query", "--by", "qps"];
+    let output = place.run_to_end(&[&words[..], &["--format", "json"]].concat());
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let answer = printed(&output, 3);
     assert!(answer["answer"].is_null() && answer["comparisons"] == 0, "{answer:#}");

@@ -94,7 +94,9 @@ fn bash_completes_the_part_that_it_replaces() {
 fn assay_alone_says_what_a_newcomer_needs() {
     let home = tempfile::tempdir().unwrap();
     let text = said(&mut assay(home.path()));
-    assert_eq!(text.lines().filter(|line| line.starts_with("  assay ")).count(), 5, "{text}");
+    assert_eq!(text.lines().filter(|line| line.starts_with("  assay ")).count(), 6, "{text}");
+    let first = text.lines().find(|line| line.starts_with("  assay "));
+    assert!(first.is_some_and(|line| line.starts_with("  assay upgrade ")), "{text}");
     assert!(text.contains("assay compare mariadb@10.11 mariadb@11.8"), "{text}");
 }
 

@@ -1,5 +1,9 @@
 //! Counts of instructions on real servers.
 
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::Stdio;
+
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
 use crate::common::Place;
@@ -72,6 +76,7 @@ fn a_count_finds_what_the_performance_schema_adds_to_a_statement() {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert!(stderr.contains("counting instructions of 1 test"), "{stderr}");
+    assert!(stderr.contains("counting took "), "{stderr}");
     let result: Value = serde_json::from_slice(&fs_err::read(file).unwrap()).unwrap();
     let count = |cell: usize| &result["cells"][cell]["count"];
     let instructions = |cell: usize| count(cell)["instructions"]["value"].as_f64().unwrap();
@@ -92,5 +97,34 @@ fn a_count_finds_what_the_performance_schema_adds_to_a_statement() {
         place.run_to_end(&["report", "latest", "--ledger", place.ledger().to_str().unwrap()]);
     let text = String::from_utf8_lossy(&text.stdout);
     assert!(text.contains("instructions per operation"), "{text}");
+    place.assert_nothing_left();
+}
+
+/// The first test is in the ledger when a server of the second ends. The test is counted all the same.
+#[test]
+#[ignore = "takes minutes: `cargo xtask nightly` runs it"]
+fn a_server_that_ends_while_it_is_counted_starts_again() {
+    let place = Place::with("mariadb@10.11");
+    let file = place.run().join("count.json");
+    let systems = ["count", "mariadb@10.11", "mariadb@10.11", "--rows", "1000", "--offline"];
+    let tests = ["--tests", "point-query,range-covered-pk", "-o", file.to_str().unwrap()];
+    let mut command = place.command(&[&systems[..], &tests].concat());
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut message = String::new();
+    while !message.contains("(2 of 2, about ") {
+        assert!(stderr.read_line(&mut message).unwrap() > 0, "{message}");
+    }
+    let servers = place.running();
+    assert_eq!(servers.len(), 4, "{message}");
+    kill_process(servers[0], Signal::KILL).unwrap();
+    stderr.read_to_string(&mut message).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{message}");
+    assert!(message.contains(" is counted again: "), "{message}");
+    let result: Value = serde_json::from_slice(&fs_err::read(&file).unwrap()).unwrap();
+    let cells = result["cells"].as_array().unwrap();
+    assert_eq!(cells.len(), 4, "{result:#}");
+    assert!(cells.iter().all(|cell| cell["count"]["by"].is_string()), "{result:#}");
+    fs_err::remove_file(&file).unwrap();
     place.assert_nothing_left();
 }

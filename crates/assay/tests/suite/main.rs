@@ -27,6 +27,7 @@ mod kill_and_resume;
 mod ledgers;
 mod load_and_bench;
 mod lua;
+mod map;
 mod notebooks;
 mod oltp;
 mod pgbench;

@@ -1,9 +1,9 @@
-//! The notebooks of the documentation: their code runs on the CSV of a recorded study, prints what the pages show,
-//! and these figures are those of assay.
+//! The scripts of the documentation that read studies: they run on the CSV of a recorded study, and print the figures
+//! of assay. The page prints what it shows.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use assay_ledger::Ledger;
@@ -12,80 +12,26 @@ use serde_json::Value;
 
 const STUDY: &str = include_str!("../../../assay-ledger/tests/recorded/study.id");
 
-const END: &str = "~~ end of a block ~~";
-
-struct Notebook {
-    path: PathBuf,
-    text: String,
-}
-
-struct Block {
-    code: String,
-    shown: Option<std::ops::Range<usize>>,
-}
-
-impl Notebook {
-    fn read(name: &str) -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/how-to").join(name);
-        Self { text: fs_err::read_to_string(&path).unwrap(), path }
-    }
-
-    fn blocks(&self, language: &str) -> Vec<Block> {
-        let (opening, output) = (format!("```{language}\n"), "```\n\n```text\n");
-        let starts = self.text.match_indices(&opening).map(|(at, _)| at + opening.len());
-        let block = |start: usize| {
-            let end = start + self.text[start..].find("```\n").unwrap();
-            let shown = self.text[end..].starts_with(output).then(|| {
-                let first = end + output.len();
-                first..first + self.text[first..].find("```").unwrap()
-            });
-            Block { code: self.text[start..end].to_owned(), shown }
-        };
-        starts.map(block).collect()
-    }
-
-    /// Runs the code in a directory, and compares its output with the page; returns the printed tables.
-    /// `INSTA_UPDATE=always` writes the output into the page.
-    fn run(&self, folder: &Path, language: &str, program: Command, end: &str) -> Vec<Table> {
-        let blocks = self.blocks(language);
-        let code: String = blocks.iter().map(|it| format!("{}\n{end}\n", it.code)).collect();
-        let printed = printed(folder, program, &code);
-        let mut printed: Vec<&str> = printed.split(END).map(|it| it.trim_matches('\n')).collect();
-        assert_eq!(printed.pop(), Some(""));
-        assert_eq!(printed.len(), blocks.len());
-        let mut page = self.text.clone();
-        for (block, printed) in blocks.iter().zip(&printed).rev() {
-            let Some(shown) = block.shown.clone() else {
-                assert_eq!(
-                    *printed, "",
-                    "the page does not show what this prints:\n{}",
-                    block.code
-                );
-                continue;
-            };
-            let lines = printed.lines().map(|line| format!("{}\n", line.trim_end()));
-            page.replace_range(shown, &lines.collect::<String>());
-        }
-        if std::env::var("INSTA_UPDATE").is_ok_and(|it| it == "always") {
-            fs_err::write(&self.path, &page).unwrap();
-        } else {
-            assert_eq!(
-                page, self.text,
-                "`INSTA_UPDATE=always` writes what is printed into the page"
-            );
-        }
-        printed.iter().filter_map(|it| Table::read(it)).collect()
-    }
-}
+const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/how-to");
 
 #[track_caller]
-fn printed(folder: &Path, mut program: Command, code: &str) -> String {
-    let script = folder.join("script");
-    fs_err::write(&script, code).unwrap();
-    let output = program.arg(&script).current_dir(folder).output();
+fn printed(folder: &Path, mut program: Command, script: &Path) -> String {
+    let output = program.arg(script).current_dir(folder).output();
     let output = output.unwrap_or_else(|error| panic!("cannot start {program:?}: {error}"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// The tables that a script of the documentation prints.
+#[track_caller]
+fn tables(folder: &Path, program: Command, script: &str) -> Vec<Table> {
+    let printed = printed(folder, program, &Path::new(PAGES).join(script));
+    printed.split("\n\n").filter_map(Table::read).collect()
+}
+
+/// The text of the first code block that begins with this line.
+fn block<'a>(page: &'a str, opening: &str) -> &'a str {
+    page.split_once(opening).unwrap().1.split_once("```").unwrap().0
 }
 
 struct Table {
@@ -228,28 +174,39 @@ fn text(value: &Value) -> String {
 }
 
 #[test]
-fn the_notebook_for_pandas_prints_the_figures_of_assay() {
+fn the_script_for_pandas_prints_the_figures_of_assay_and_the_page_its_own() {
     let (folder, report, record) = recorded();
     let folder = folder.path();
-    let packages = ["pandas==2.3.3", "matplotlib==3.10.7"];
-    let mut python = assay_testkit::python(&packages);
-    python.env("MPLCONFIGDIR", folder).env("MPLBACKEND", "agg");
-    let end = format!("print({END:?})");
-    let tables = Notebook::read("pandas.md").run(folder, "python", python, &end);
+    let python = || {
+        let mut python = assay_testkit::python(&["pandas==2.3.3", "matplotlib==3.10.7"]);
+        python.env("MPLCONFIGDIR", folder).env("MPLBACKEND", "agg");
+        python
+    };
+    let tables = tables(folder, python(), "data-frames.py");
     assert_eq!(tables.len(), 5);
     check(&tables, &report, &record);
     assert!(fs_err::read_to_string(folder.join("change.svg")).unwrap().contains("</svg>"));
+
+    let path = Path::new(PAGES).join("data-frames.md");
+    let page = fs_err::read_to_string(&path).unwrap();
+    let script = folder.join("page.py");
+    fs_err::write(&script, block(&page, "```python\n")).unwrap();
+    let (printed, shown) = (printed(folder, python(), &script), block(&page, "```text\n"));
+    if std::env::var("INSTA_UPDATE").is_ok_and(|value| value == "always") {
+        fs_err::write(&path, page.replace(shown, &printed)).unwrap();
+    } else {
+        assert_eq!(printed, shown, "`INSTA_UPDATE=always` writes what is printed into the page");
+    }
 }
 
 /// It needs the program `Rscript`, of Debian's package `r-base-core`.
 #[test]
-fn the_notebook_for_r_prints_the_figures_of_assay() {
+fn the_script_for_r_prints_the_figures_of_assay() {
     let (folder, report, record) = recorded();
     let folder = folder.path();
     let mut rscript = Command::new("Rscript");
     rscript.arg("--vanilla");
-    let end = format!("cat(\"{END}\\n\")");
-    let tables = Notebook::read("r.md").run(folder, "R", rscript, &end);
+    let tables = tables(folder, rscript, "data-frames.R");
     check(&tables, &report, &record);
     assert!(fs_err::read_to_string(folder.join("change.svg")).unwrap().contains("</svg>"));
 }

@@ -31,7 +31,7 @@ fn posts_are_listed_and_found_by_a_part_of_their_names() {
     assert!(said(&place, &["post", "latin2"], 2).contains("no single post `latin2`"));
     assert!(said(&place, &["post", "latin1", "-o", "x.csv"], 2).contains("a post has no CSV"));
     let steps = said(&place, &["post", "2025-08-insert-benchmark", "--instructions"], 2);
-    assert!(steps.contains("not for the Insert Benchmark"), "{steps}");
+    assert!(steps.contains("assay count --suite insert-bench"), "{steps}");
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn the_generated_parts_of_the_pages_are_what_the_program_says() {
             names.push(name.to_owned());
         }
     }
-    for name in ["command-line", "exit-codes", "audit-rules", "json"] {
+    for name in ["command-line", "exit-codes", "audit-rules", "audit-ignored", "json"] {
         assert!(names.iter().any(|it| it == name), "no page has `{name}`");
     }
 }

@@ -391,6 +391,45 @@ fn study_files_with_mistakes() {
     refused(&["run", "."], "`.` is a directory", "hint: name a study file");
 }
 
+/// No server is started, and no cache is made.
+#[test]
+fn files_with_settings_are_audited() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs_err::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let dump = "Variable_name\tValue\nversion\t8.4.8\nsync_binlog\t1\nlog_bin\tON\n";
+    let dump = format!("dump={}", path("a.txt", dump));
+    let config = path("b.cnf", "[mysqld]\nsync-binlog = 0\n!include more.cnf\n");
+    let mine = format!("mine={config}");
+    let (code, stdout, stderr) = assay(&["audit", &dump, &mine]);
+    assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
+    for line in ["\ndump: SHOW VARIABLES of mysql 8.4.8: 3 settings", "  sync_binlog = 1 → 0\n"] {
+        assert!(stdout.contains(line), "no `{line}` in: {stdout}");
+    }
+    assert!(stdout.contains("it includes `more.cnf`, which is not read"), "{stdout}");
+    let (code, stdout, _) = assay(&["audit", &dump, &config, "--format", "json"]);
+    assert_eq!(code, 0);
+    let document: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    let findings = document["audit"].as_array().unwrap();
+    let values =
+        |setting: &str| &findings.iter().find(|it| it["setting"] == setting).unwrap()["values"];
+    assert_eq!(values("sync_binlog")[&config], "0");
+    assert_eq!(values("log_bin")[&config], "(not in file)");
+    assert_eq!(document["files"][0]["form"], "SHOW VARIABLES");
+    assert_eq!(document["files"][1]["form"], "my.cnf");
+    let prose = path("c.txt", "It was a dark night.\n");
+    refused(&["audit", &dump, &prose], "no settings in a form", "hint: assay reads the output of");
+    refused(&["audit", &dump, "no/such.txt"], "does not exist", "hint: name a system");
+    refused(
+        &["audit", &dump, &mine, "--config", &config],
+        "all systems are files",
+        "hint: leave them",
+    );
+}
+
 #[test]
 fn missing_sandboxes_and_studies() {
     refused(&["server", "stop", "nobody"], "no server is called `nobody`", "");

@@ -65,7 +65,32 @@ fn names_and_values_neither_control_a_terminal_nor_add_lines() {
         findings: &[finding],
         same: &[(1, same)],
         compared: ComparedCounts { settings: 1, plans: 0 },
+        files: &[Some(file()), None],
     });
     assert_harmless(&text);
     assert!(!text.lines().any(|line| line.starts_with("hint:")), "{text}");
+}
+
+fn file() -> FileSummary {
+    let (version, notes) = (Some(EVIL.to_owned()), vec![EVIL.to_owned()]);
+    FileSummary { form: "my.cnf", version, settings: 3, is_whole: false, notes }
+}
+
+#[test]
+fn a_file_comes_with_its_limits() {
+    let system = System { name: "a.cnf".to_owned(), ..system() };
+    let file = FileSummary { version: None, notes: vec!["a note".to_owned()], ..file() };
+    let result = AuditResult {
+        systems: &[system],
+        findings: &[],
+        same: &[],
+        compared: ComparedCounts { settings: 3, plans: 0 },
+        files: &[Some(file)],
+    };
+    let text = audit_text(result);
+    let line = text.lines().nth(1).unwrap();
+    assert!(line.contains("(version unknown): 3 settings; only these are compared"), "{line}");
+    assert!(line.ends_with("; a note"), "{line}");
+    let json = audit_json(result);
+    assert!(json.contains("\"is_whole\": false") && json.contains("\"version\": null"), "{json}");
 }

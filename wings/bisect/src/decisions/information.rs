@@ -36,14 +36,15 @@ pub(super) enum Question {
     Several,
 }
 
-/// Candidate with the most information per second; ties go to the first. `None` if no comparison is informative.
+/// Candidate with the most information per second, and the information of its comparison, nats; ties go to the first.
+/// `None` if no comparison is informative.
 pub(super) fn best_candidate(
     order: &CandidateOrder,
     posterior: &Posterior,
     question: Question,
     seconds: impl Fn(usize) -> f64,
-) -> Option<usize> {
-    let mut best: Option<(f64, usize)> = None;
+) -> Option<(usize, f64)> {
+    let mut best: Option<(f64, usize, f64)> = None;
     for (index, segment) in posterior.segments.iter().enumerate() {
         if segment.last < segment.first {
             continue;
@@ -71,12 +72,12 @@ pub(super) fn best_candidate(
             };
             let candidate = order.candidate(place);
             let rate = value / seconds(candidate).max(f64::MIN_POSITIVE);
-            if best.is_none_or(|(highest, _)| rate > highest) {
-                best = Some((rate, candidate));
+            if best.is_none_or(|(highest, ..)| rate > highest) {
+                best = Some((rate, candidate, value));
             }
         }
     }
-    best.filter(|(rate, _)| *rate > 0.0).map(|(_, candidate)| candidate)
+    best.filter(|(rate, ..)| *rate > 0.0).map(|(_, candidate, value)| (candidate, value))
 }
 
 fn between(known: &[f64], nth: usize, step: usize) -> f64 {

@@ -31,6 +31,15 @@ const ENDS_SHARE: u32 = 8;
 
 const ENDS_MIN: u32 = 4;
 
+/// A search ends if it needs more than this many times the comparisons that are left.
+const TOO_MANY: f64 = 1.5;
+
+/// Share of the budget (1/n) after which the information of later comparisons is expected to be that of earlier ones.
+const LEARNED_SHARE: u32 = 4;
+
+/// Entropy of the place at which a search ends, nats: 95% for one place, the rest for a few others.
+const CERTAIN_NATS: f64 = 0.3;
+
 const Z_95: f64 = 1.96;
 
 const RUNNERS_UP: usize = 3;
@@ -72,6 +81,8 @@ pub(crate) enum BisectOutcome {
 pub(crate) enum BisectEnd {
     Found,
     NoStep,
+    /// Comparisons are so noisy that those left would not find the place of the step.
+    TooNoisy,
     Budget,
     NothingToCompare,
 }
@@ -177,8 +188,29 @@ impl BisectSearch {
         // It remains open whether it is the only one.
         let is_single = is_one_known && posterior.several() < 0.5;
         let question = if is_single { Question::Several } else { Question::Where };
-        let candidate = best_candidate(&order, &posterior, question, seconds).unwrap_or(last);
+        let best = best_candidate(&order, &posterior, question, seconds);
+        if let (Some((_, nats)), Question::Where) = (best, question)
+            && self.is_in_vain(&posterior, used - compared_ends, nats)
+        {
+            return ControlFlow::Break(self.answer(BisectEnd::TooNoisy, &order, &posterior));
+        }
+        let candidate = best.map_or(last, |(candidate, _)| candidate);
         ControlFlow::Continue(BisectAction { base, candidate })
+    }
+
+    /// Whether the comparisons that are left would not find the place, even if each had as much information as the next
+    /// one (`nats`) and as the `others` so far, which were not of the ends. An exact measure has fewer candidates than
+    /// comparisons.
+    fn is_in_vain(&self, posterior: &Posterior, others: u32, nats: f64) -> bool {
+        if self.plan.noise.is_exact() {
+            return false;
+        }
+        let left = f64::from(self.plan.comparisons_max.saturating_sub(self.used()));
+        let entropy = posterior.entropy();
+        let learned = (posterior.entropy_of_any() - entropy).max(0.0) / f64::from(others.max(1));
+        let is_known = others >= (self.plan.comparisons_max / LEARNED_SHARE).max(1);
+        let each = if is_known { nats.min(learned) } else { nats };
+        entropy - CERTAIN_NATS > TOO_MANY * left * each
     }
 
     fn used(&self) -> u32 {
@@ -375,6 +407,29 @@ mod tests {
         let mut bisect = BisectSearch::new(plan);
         bisect.receive(BisectOutcome::Compared { candidate: 100, log_ratio: 0.05, se: 0.001 });
         assert_eq!(bisect.next(), ControlFlow::Continue(BisectAction { base: 0, candidate: 40 }));
+    }
+
+    /// The ends differ with certainty, and comparisons with the version in the middle say nothing.
+    #[test]
+    fn a_search_ends_where_the_comparisons_that_are_left_would_not_find_the_place() {
+        let mut bisect = BisectSearch::new(BisectPlan {
+            noise: BisectNoise { instance: 0.02, build: 0.0 },
+            comparisons_max: 60,
+            ..World::new(30, &[], 0.0).plan()
+        });
+        for _ in 0..6 {
+            bisect.receive(BisectOutcome::Compared { candidate: 29, log_ratio: 0.3, se: 0.02 });
+        }
+        assert!(bisect.next().is_continue());
+        for _ in 0..20 {
+            bisect.receive(BisectOutcome::Compared { candidate: 15, log_ratio: 0.15, se: 1.0 });
+        }
+        let Some(answer) = bisect.next().break_value() else { panic!("it goes on") };
+        assert_eq!(answer.end, BisectEnd::TooNoisy, "{answer:?}");
+        assert_eq!((answer.comparisons, answer.steps.len()), (26, 0));
+        assert!(answer.no_step < 0.05, "{answer:?}");
+        let places = answer.posterior.iter().sum::<f64>();
+        assert!(places > 0.95, "{places}");
     }
 
     #[test]

@@ -108,6 +108,17 @@ impl Posterior {
         })
     }
 
+    /// Entropy of the place of a step, nats, where no step is a place too.
+    pub(super) fn entropy(&self) -> f64 {
+        let places = self.places().map(|(_, probability)| probability);
+        entropy(&std::iter::once(self.no_step).chain(places).collect::<Vec<_>>())
+    }
+
+    /// The same of a step of which nothing else is known.
+    pub(super) fn entropy_of_any(&self) -> f64 {
+        entropy(&self.weights)
+    }
+
     pub(super) fn size(&self, place: usize) -> (f64, f64) {
         let mut segments = self.segments.iter();
         let segment = segments.find(|segment| (segment.first..=segment.last).contains(&place));
@@ -225,6 +236,13 @@ impl Posterior {
     }
 }
 
+/// Entropy of a distribution with these weights, nats.
+fn entropy(weights: &[f64]) -> f64 {
+    let total: f64 = weights.iter().sum();
+    let shares = weights.iter().map(|weight| weight / total).filter(|share| *share > 0.0);
+    shares.map(|share| -share * share.ln()).sum()
+}
+
 /// Probability that a normally distributed number exceeds a limit in absolute value.
 fn exceeds((mean, variance): (f64, f64), limit: f64) -> f64 {
     let sd = variance.sqrt().max(f64::MIN_POSITIVE);
@@ -322,6 +340,8 @@ mod tests {
         assert!((steps - cells - posterior.several()).abs() < 1e-9);
         let [highest, ..] = [8, 7, 6].map(|place| posterior.places().nth(place - 1).unwrap().1);
         assert!(posterior.places().all(|(_, probability)| probability <= highest));
+        // At most that of twelve equally probable places.
+        assert!((0.1..12.0_f64.ln()).contains(&posterior.entropy()), "{}", posterior.entropy());
     }
 
     #[test]

@@ -190,6 +190,24 @@ fn a_search_without_an_answer_says_why() {
 }
 
 #[test]
+fn a_search_that_noise_ends_names_the_versions_that_remain() {
+    let mut noisy = Bisection { measure: SearchMeasure::Cpu, ..search(RangeEnd::TooNoisy) };
+    let probabilities = [0.0, 0.0, 0.05, 0.5, 0.45];
+    for (version, probability) in noisy.ranges[0].versions.iter_mut().zip(probabilities) {
+        version.probability = probability;
+    }
+    let noisy = text(&noisy, "text").split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "the search stopped after 4 comparisons, because on a machine as noisy as this one, the rest",
+        "the change came with one of 11.8.2 to 11.8.9 with a probability of 95%",
+        "with `--count`, one comparison decides about a version",
+        "of CPU time per operation of the serving threads need a quieter machine",
+    ] {
+        assert!(noisy.contains(part), "{part} in\n{noisy}");
+    }
+}
+
+#[test]
 fn json_has_the_contract() {
     let json: serde_json::Value =
         serde_json::from_str(&text(&search(RangeEnd::Found), "json")).unwrap();

@@ -1,10 +1,11 @@
 //! Instructions by function and by call.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use assay_model::{FunctionCount, StackFrame};
-use assay_symbols::Symbols;
+use assay_model::{FunctionCount, MatchedNames, StackFrame};
+use assay_symbols::{DonorNames, NameDonor, Symbols};
 
 pub(crate) type FunctionId = u32;
 
@@ -15,6 +16,9 @@ pub struct Costs {
     pub(crate) functions: Vec<OwnCost>,
     pub(crate) calls: Vec<CallCost>,
     pub(crate) files: BTreeMap<String, PathBuf>,
+    /// Functions with names from matching code of other builds, and these builds.
+    pub(crate) matched: BTreeSet<StackFrame>,
+    pub(crate) builds: BTreeSet<String>,
 }
 
 /// A function and the instructions that it executed itself.
@@ -144,6 +148,8 @@ impl Costs {
         for other in others {
             let files = other.files.iter().map(|(module, path)| (module.clone(), path.clone()));
             self.files.extend(files);
+            self.matched.extend(other.matched.iter().cloned());
+            self.builds.extend(other.builds.iter().cloned());
             let mut merged = Vec::with_capacity(other.functions.len());
             for own in &other.functions {
                 let function = ids.function(self, own.frame.clone(), own.nested);
@@ -159,17 +165,28 @@ impl Costs {
         }
     }
 
-    /// Names unnamed functions by the symbols that profiles use, if these have them. The files of the modules must
-    /// still exist.
-    pub fn named(mut self, symbols: &mut Symbols) -> Self {
+    /// Names unnamed functions by the symbols that profiles use, else those of stripped files by matching code of a
+    /// donor, else by their start address. `donors` returns other builds of a file, the most similar first. The files
+    /// of the modules must still exist.
+    pub fn named(
+        mut self,
+        symbols: &mut Symbols,
+        donors: impl Fn(&Path) -> Vec<NameDonor>,
+    ) -> Self {
+        let mut from_donors: BTreeMap<String, Option<Arc<DonorNames>>> = BTreeMap::new();
         for OwnCost { frame, .. } in self.functions.iter_mut().filter(|own| !own.frame.is_named()) {
-            let digits = frame.function.strip_prefix("0x");
-            let address = digits.and_then(|hex| u64::from_str_radix(hex, 16).ok());
-            let path = self.files.get(&frame.module);
-            if let (Some(address), Some(path)) = (address, path)
-                && let Some(file) = symbols.file(path).filter(|file| !file.is_stripped)
-            {
-                frame.function = file.function(address);
+            let (address, path) = (address_of(frame), self.files.get(&frame.module));
+            let (Some(address), Some(path)) = (address, path) else { continue };
+            let Some(file) = symbols.file(path) else { continue };
+            frame.function = file.function(address);
+            let Some(start) = address_of(frame).filter(|_| file.is_stripped) else { continue };
+            let names = from_donors.entry(frame.module.clone());
+            let names = names.or_insert_with(|| symbols.matched(path, &donors(path)));
+            let Some(names) = names else { continue };
+            if let Some(name) = names.find(start) {
+                frame.function = name.to_owned();
+                self.matched.insert(frame.clone());
+                self.builds.insert(names.build.clone());
             }
         }
         // Several offsets may belong to one function.
@@ -199,6 +216,17 @@ impl Costs {
             callee.callers.push(places[edge.caller]);
         }
         counts
+    }
+
+    /// The functions, among all in their order, whose names are those of matching code of other builds.
+    pub fn matched(&self) -> MatchedNames {
+        let frames: BTreeSet<&StackFrame> = self.functions.iter().map(|own| &own.frame).collect();
+        let matched =
+            frames.into_iter().zip(0..).filter(|(frame, _)| self.matched.contains(*frame));
+        MatchedNames {
+            builds: self.builds.iter().cloned().collect(),
+            functions: matched.map(|(_, place)| place).collect(),
+        }
     }
 
     /// The calls between functions, by caller and callee, including those of a function by itself.
@@ -231,4 +259,10 @@ impl Costs {
         let is_stripped = |(_, [named, unnamed]): &(&str, [u64; 2])| *unnamed > named / 19;
         modules.into_iter().filter(is_stripped).map(|(module, _)| module.to_owned()).collect()
     }
+}
+
+/// The address that stands for the name of a function without one.
+fn address_of(frame: &StackFrame) -> Option<u64> {
+    let digits = frame.function.strip_prefix("0x")?;
+    u64::from_str_radix(digits, 16).ok()
 }

@@ -244,11 +244,14 @@ fn functions_without_a_name_get_that_of_debug_symbols() {
     let costs = one(report.as_bytes()).costs;
     let expected = [("main", 5), ("read_row", 40), ("0x5000", 1)];
     let expected = expected.map(|(name, own)| (name.to_owned(), own));
-    let named = costs.clone().named(&mut Symbols::new(false, || false));
+    let named = costs.clone().named(&mut Symbols::new(false, || false), |_| Vec::new());
     assert_eq!(owns(&named), BTreeMap::from(expected));
     assert_eq!(named.total(), costs.total());
     fs_err::remove_file(&path).unwrap();
-    assert_eq!(owns(&costs.clone().named(&mut Symbols::new(false, || false))), owns(&costs));
+    assert_eq!(
+        owns(&costs.clone().named(&mut Symbols::new(false, || false), |_| Vec::new())),
+        owns(&costs)
+    );
 }
 
 #[test]

@@ -410,7 +410,7 @@ mod tests {
             .iter()
             .map(|it| {
                 let rate = it.ops_per_second().unwrap().round();
-                (it.cell.test.name(), it.system, rate, it.misses_sla())
+                (it.cell.test.name(), it.system, rate, Slice::misses_sla(&[it]))
             })
             .collect();
         assert_eq!(
@@ -431,7 +431,7 @@ mod tests {
         let read = |text: &str| rate_table("t", text.as_bytes()).unwrap().0;
         let rates = read("dbms\tl.i0\tqr100\na\t900\t50\nb\t800\t40\n");
         let record = study_of_steps(&summary_results(&rates, None), &about()).unwrap().record;
-        assert!(record.slices.iter().all(|it| !it.misses_sla()));
+        assert!(record.slices.iter().all(|it| !Slice::misses_sla(&[it])));
         assert_eq!(record.slices.len(), 4);
         let inserts = read("dbms\tqr100\na\t100\nb\tNA\n");
         let record =

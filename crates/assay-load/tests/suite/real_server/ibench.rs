@@ -5,7 +5,7 @@ use std::time::Duration;
 use assay_load::{
     IbenchProgress, IbenchSession, IbenchStepRun, IbenchWork, LoadError, create_ibench_tables,
 };
-use assay_model::{IbenchTables, Product};
+use assay_model::{IbenchTables, Product, StepSegment};
 use assay_wire::Stop;
 use assay_workloads::{IbenchSizes, ibench_steps};
 
@@ -52,6 +52,19 @@ pub(crate) fn run(bed: &Bed, work: &IbenchWork) -> IbenchStepRun {
     run
 }
 
+/// Runs a step in segments, with their statements.
+fn in_segments(bed: &Bed, work: &IbenchWork, wanted: u32) -> Vec<(u64, IbenchStepRun)> {
+    let mut session = IbenchSession::open(&bed.options, work).unwrap();
+    let count = work.step.segments(wanted);
+    let segments = (0..count).map(|index| {
+        let statements = work.step.statements_of(StepSegment { index, count });
+        let length = statements.end - statements.start;
+        let run = session.run_segment(statements, &Stop::default(), &mut |_| ());
+        (length, run.unwrap())
+    });
+    segments.collect()
+}
+
 fn step(bed: &Bed, product: Product, name: &str) -> IbenchStepRun {
     run(bed, &work(product, &SIZES, name, 2))
 }
@@ -80,9 +93,14 @@ fn every_step_leaves_as_many_rows_as_it_found() {
         let indexed = step(&bed, product, "l.x");
         assert_eq!((indexed.step.insert.rows, indexed.step.indexes_ns.is_some()), (200, true));
         assert_eq!(rows_and_lowest(&mut bed, 1), (5100, 1));
-        for (name, rows) in [("l.i1", 3000), ("l.i2", 505)] {
-            let changed = step(&bed, product, name).step;
-            assert_eq!((changed.insert.rows, changed.delete.rows), (2 * rows, 2 * rows), "{name}");
+        let changed = step(&bed, product, "l.i1").step;
+        assert_eq!((changed.insert.rows, changed.delete.rows), (2 * 3000, 2 * 3000));
+        let segments = in_segments(&bed, &work(product, &SIZES, "l.i2", 2), 4);
+        assert_eq!(segments.iter().map(|(statements, _)| statements).sum::<u64>(), 101);
+        for (statements, run) in segments {
+            let rows = 2 * 5 * statements;
+            assert_eq!((run.step.insert.rows, run.step.delete.rows), (rows, rows));
+            assert_eq!(run.work.write, 2 * statements);
         }
         let (count, lowest) = rows_and_lowest(&mut bed, 1);
         assert_eq!(count, 5100, "{product}");

@@ -84,11 +84,20 @@ pub(crate) fn spelling(value: &str) -> String {
         "UTF8" => "UTF8MB3".to_owned(),
         _ => match value.strip_prefix("UTF8_") {
             Some(rest) => format!("UTF8MB3_{rest}"),
-            // Some versions write whole numbers as fractions.
-            None => match value.strip_suffix(".000000") {
-                Some(whole) => spelling(whole),
+            // Servers write more decimals than people.
+            None => match without_zeros(&value) {
+                Some(shorter) => spelling(shorter),
                 None => value,
             },
         },
     }
+}
+
+/// A fraction without the zeros at its end, such as `0.5` for `0.500000` and `2` for `2.000000`; `None` if there are
+/// none, or if it is no number.
+fn without_zeros(value: &str) -> Option<&str> {
+    let (whole, decimals) = value.strip_prefix('-').unwrap_or(value).split_once('.')?;
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
+    let has_zeros = is_number(whole) && is_number(decimals) && decimals.ends_with('0');
+    has_zeros.then(|| value.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -36,6 +36,21 @@ const TLS: &[RuleVariable] = &[
     plain("ssl"),
 ];
 
+/// A set of words, which a config file may have in any order.
+const SQL_MODE: &[RuleVariable] = &[RuleVariable {
+    name: "sql_mode",
+    meaning: |value, _| {
+        let value = value.to_ascii_uppercase();
+        let mut words: Vec<&str> = value.split(',').map(str::trim).collect();
+        words.sort_unstable();
+        words.join(",")
+    },
+}];
+
+/// `master` until MySQL 8.0.25, and in MariaDB.
+const SEMI_SYNC: &[RuleVariable] =
+    &[plain("rpl_semi_sync_source_enabled"), plain("rpl_semi_sync_master_enabled")];
+
 /// Has no effect without a binary log.
 const SYNC_BINLOG: &[RuleVariable] = &[RuleVariable {
     name: "sync_binlog",
@@ -125,9 +140,25 @@ pub(super) const RULES: &[SettingRule] = &[
     .from(ISOLATION)
     .own(OWN_ISOLATION),
     trap("autocommit", "it decides how many statements a transaction has", BOTH),
-    trap("sql_mode", "statements may be checked or run differently", BOTH),
+    trap("sql_mode", "statements may be checked or run differently", BOTH).from(SQL_MODE),
     trap("log_bin", "the binary log costs CPU and writes at every commit", BOTH),
     trap("sync_binlog", "it decides what a commit waits for", BOTH).from(SYNC_BINLOG),
+    // ON by default since MySQL 9.5.0. MariaDB has no switch: only its binary log has identifiers.
+    trap(
+        "gtid_mode",
+        "each transaction gets an identifier, which is written to the binary log, or without one to a table",
+        "MySQL 9.5.0 release notes; MySQL reference manual, mysql.gtid_executed table",
+    )
+    .else_("OFF"),
+    trap("semi_sync", "a commit waits until a replica has received it", BOTH)
+        .from(SEMI_SYNC)
+        .else_("OFF"),
+    trap(
+        "wsrep_on",
+        "each transaction is certified by a cluster",
+        "MariaDB documentation, Galera Cluster system variables",
+    )
+    .else_("OFF"),
     trap("performance_schema", "it costs CPU in every statement", BOTH).else_("OFF"),
     // Removed in MySQL 8.0.3.
     trap("query_cache_type", QUERY_CACHE, BOTH).else_("OFF"),
