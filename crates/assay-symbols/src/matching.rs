@@ -43,7 +43,7 @@ fn digest(function: &CodeFunction) -> Option<(u64, u64, Option<u64>)> {
 
 struct CodeMatching<'a> {
     sides: [&'a [CodeFunction]; 2],
-    /// For each function of a side, the matching one of the other.
+    /// The matching function of the other side, for each function of a side.
     found: [Vec<Option<u32>>; 2],
 }
 

@@ -111,7 +111,7 @@ fn slices_are_unique_and_studies_are_atomic() {
     again.round += 1;
     ledger.add_slice("sample", &again).unwrap();
     assert_eq!(ledger.read("sample").unwrap().slices.len(), record.slices.len() + 1);
-    // Of the slices of a round, all are added or none.
+    // Either all slices of a round are added, or none is.
     let next = Slice { round: again.round + 100, ..again.clone() };
     let error = ledger.add_slices("sample", &[next.clone(), again.clone()]).unwrap_err();
     assert!(matches!(error.problem, Problem::Twice(_)), "{error}");

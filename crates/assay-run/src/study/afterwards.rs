@@ -23,7 +23,7 @@ pub trait Afterwards: Sync {
     /// Name of its documents and events.
     fn name(&self) -> &'static str;
 
-    /// Words for those who wait for the machine: `longer looks`; empty if nobody needs to wait.
+    /// Name of this work in messages to commands that wait for the machine, such as `longer looks`; may be empty.
     fn words(&self) -> &'static str;
 
     fn is_wanted(&self, request: &Request) -> bool;
