@@ -45,7 +45,7 @@ make workload compare "${mysql[@]}" "${smoke[@]}" 45s --workload "$workloads/sho
 make plans compare mariadb@10.11 mariadb@10.11+optimizer_switch=index_merge=off "${smoke[@]}" 60s \
     --workload "$inputs/either.toml" --explain-terms
 make failing compare mariadb@10.11 mysql@8.0.33 "${smoke[@]}" 30s --workload "$inputs/one-side.toml"
-make sequential compare "${mariadb[@]}" --preset published --rows 20000 --slice 5s \
+make sequential compare "${mariadb[@]}" --preset published --rows 20000 --key slice=5s \
     --tests 'points-covered-pk,scan,update-one'
 make counted compare "${mariadb[@]}" "${smoke[@]}" 40s --count --rows 10k --tests 'points-covered-pk,update-one'
 make profile compare "${mariadb[@]}" "${smoke[@]}" 40s --profile=all --tests 'points-covered-pk,update-one'

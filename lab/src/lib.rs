@@ -5,6 +5,7 @@ mod bisect;
 mod busy;
 mod lines;
 mod machine;
+mod map_truth;
 mod plot;
 mod real;
 // As files, because the crates of these wings bring the whole executor with them.
@@ -26,6 +27,7 @@ usage: cargo lab sim [--studies N] [--case GLOB]
                            | busy [--program PATH] [--budget TIME] [--equal N | --decided REFERENCE]
                            | bisect [--runs N]
                            | watch [--runs N]
+                           | map-truth [--map DIR] [--against DIR]
                            | plot
 
 sim   simulates studies whose truth is known and counts right and wrong verdicts; by default 1,000 of each case
@@ -38,6 +40,10 @@ busy  measures beside other work at both priorities, and prints a table; 50 minu
 bisect
       simulates searches for the version that made a change, and prints a table; by default 1,000 of each case
 watch simulates a watch over 200 commits with five changes, and prints what it found; by default 100 times
+map-truth
+      sets the ratios of the map of instructions (the folder map, or DIR) beside those of published rates, and prints
+      how they correlate and which tests differ most; ASSAY_PUBLISHED names the folder with the published tables. With
+      --against, it prints how many cells of two maps agree, such as those of two machines
 plot  writes the tables in the notebooks in docs/lab, and the plots in docs/lab/plots
 
 Results are appended to docs/lab/data, and a command that was interrupted goes on where it stopped. Servers that an
@@ -53,6 +59,7 @@ pub fn run(words: &[String]) -> Result<()> {
         Some(("busy", rest)) => busy::run(&root, rest),
         Some(("bisect", rest)) => bisect::run(rest),
         Some(("watch", rest)) => watch::run(rest),
+        Some(("map-truth", rest)) => map_truth::run(&root, rest),
         Some(("plot", [])) => plot::run(&root),
         _ => {
             println!("{USAGE}");

@@ -1,4 +1,4 @@
-//! `cargo lab sim`, `real` and `plot`.
+//! `cargo lab sim`, `real`, `plot` and others.
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();

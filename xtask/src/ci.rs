@@ -41,12 +41,13 @@ const OF_ROOT: [(&str, &str, &[&str]); 12] = [
 /// The linter of workflows, a Go module, built on first use.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7";
 
-const SCRIPTS: [&str; 2] = [".ci/run", ".github/gate.sh"];
+const SCRIPTS: [&str; 3] = [".ci/run", ".github/gate.sh", ".github/map.sh"];
 
 /// Checks formatting, lints, scripts and workflows, and runs all tests as a plain user. Root then runs those of
 /// [`OF_ROOT`], and the one that sets the clock.
 #[expect(clippy::print_stdout, reason = "a task reports on stdout")]
 pub fn run() -> Result<()> {
+    suite::check_programs()?;
     let lints = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     step("formatting", &["fmt", "--all", "--check"])?;
     step("lints", &lints)?;
@@ -71,6 +72,7 @@ pub fn run() -> Result<()> {
 /// they take minutes, such as studies and searches that are killed at random moments, and studies on many nodes.
 pub fn nightly() -> Result<()> {
     ensure!(is_root()?, "only root can run the tests of what assay does for root");
+    suite::check_programs()?;
     let programs = timed("building the tests", || suite::build(suite::TestSelection::default()))?;
     let hogs = Hogs::start(2);
     let plain = timed("all tests as a plain user", || suite::run(&programs, TestUser::plain()?));

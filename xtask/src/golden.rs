@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::command::{build_assay, root};
 
 /// The formats, by the endings of their files.
-const FORMATS: [&str; 5] = ["json", "csv", "txt", "md", "html"];
+const FORMATS: [&str; 6] = ["json", "csv", "txt", "md", "html", "brief"];
 
 /// Differences of a file that are printed.
 const SHOWN: usize = 8;

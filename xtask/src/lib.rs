@@ -10,5 +10,6 @@ pub mod fuzz;
 pub mod golden;
 pub mod record;
 pub mod servers;
+pub mod site;
 pub mod suite;
 pub mod tidy;

@@ -1,5 +1,5 @@
-//! Tasks of the repository: `cargo xtask ci`, `nightly`, `suite`, `test`, `tidy`, `docs`, `fuzz`, `crash`, `simulate`,
-//! `servers`, `record`, `golden` and `count-time`.
+//! Tasks of the repository: `cargo xtask ci`, `nightly`, `suite`, `test`, `tidy`, `docs`, `site`, `fuzz`, `crash`,
+//! `simulate`, `servers`, `record`, `golden` and `count-time`.
 #![expect(clippy::print_stdout, reason = "a task reports on stdout")]
 
 use std::process::ExitCode;
@@ -10,7 +10,7 @@ use xtask::command::{self, cargo};
 const USAGE: &str = "\
 usage: cargo xtask ci | nightly | suite [PACKAGE...] [FILE...] [--lib] [--bins] [-- TEST...] | test
                    | tidy | size
-                   | docs [--check] | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
+                   | docs [--check] | site | fuzz [TARGET] [--seconds N] | crash [TIMES [SEED]]
                    | simulate quick|faults [TIMES [SEED]]
                    | servers [--all] [--accept-expired-index] [SYSTEM...] | record
                    | golden [--program PATH] [--keep] [NAME...] | golden add DIRECTORY
@@ -25,6 +25,7 @@ test  the tests that need neither servers nor a network, in less than a minute o
 tidy  the rules of the code base: dependencies between crates, circles of imports, sizes, first lines, licences
 size  prints the shipped lines of each crate and their budgets, which are in size.toml
 docs  writes the generated parts of the pages, checks their links, and builds the book in target/book
+site  builds the book, and the site of the map and the posts with it in target/site
 fuzz  one or all of the fuzzers, by default a minute each
 crash kills and resumes smoke studies at random moments, by default 100 times, and searches a fifth as often
 simulate  runs studies without a server, preset quick or small ones with faults at random; by default 1,000 from seed 1
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Some("tidy") => xtask::tidy::check(),
         Some("size") => xtask::tidy::sizes(),
         Some("docs") => xtask::docs::run(words),
+        Some("site") => xtask::site::run(),
         Some("servers") => xtask::servers::run(words),
         Some("crash") => crash(words),
         Some("simulate") => simulate(words),
@@ -80,6 +82,9 @@ const QUICK_FILES: [&str; 10] = [
 ];
 
 fn suite(words: &[String]) -> Result<()> {
+    if words.is_empty() {
+        xtask::suite::check_programs()?;
+    }
     let programs = xtask::suite::build(xtask::suite::TestSelection::new(words))?;
     xtask::suite::run(&programs, xtask::suite::TestUser::plain()?)
 }

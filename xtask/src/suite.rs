@@ -8,8 +8,9 @@ use std::io::{Read as _, Seek as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
@@ -19,7 +20,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::command::cargo;
+use crate::command::{cargo, root};
 
 const NOBODY: u32 = 65534;
 
@@ -33,6 +34,12 @@ const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// The same for ignored tests: those that kill studies a hundred times take most of an hour.
 const LIMIT_OF_IGNORED: Duration = Duration::from_secs(3 * 60 * 60);
+
+/// Time between two lines of a task that has nothing else to say.
+const SILENCE: Duration = Duration::from_secs(2 * 60);
+
+/// Packages that tests do not need: linters, and one that is not looked for.
+const NOT_OF_TESTS: [&str; 3] = ["shellcheck", "golang-go", "libc6-dev"];
 
 /// Name of the programs whose modules are test files.
 const SUITE: &str = "suite";
@@ -138,6 +145,38 @@ impl<'a> TestSelection<'a> {
     }
 }
 
+/// Fails if a program that tests use is missing, because a build takes long.
+pub fn check_programs() -> Result<()> {
+    let listed = Command::new(root().join(".ci/run")).arg("packages").output()?;
+    ensure!(listed.status.success(), "`.ci/run packages` lists no packages ({})", listed.status);
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let missing = listed.split_whitespace().filter(|name| !NOT_OF_TESTS.contains(name));
+    let missing: Vec<&str> = missing.collect();
+    ensure!(
+        missing.is_empty(),
+        "tests need programs that are missing: sudo apt-get install {}; or name the packages whose tests are wanted",
+        missing.join(" ")
+    );
+    Ok(())
+}
+
+/// Does a task, and says every now and then that it still does.
+#[expect(clippy::print_stdout, reason = "a task reports on stdout")]
+fn reported<T>(state: impl Fn() -> String + Send, task: impl FnOnce() -> T) -> T {
+    let (done, is_done) = channel::<()>();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            while is_done.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
+                println!("==> after {} min: {}", began.elapsed().as_secs() / 60, state());
+            }
+        });
+        let result = task();
+        drop(done);
+        result
+    })
+}
+
 pub fn build(wanted: TestSelection<'_>) -> Result<Vec<TestProgram>> {
     let mut command = cargo();
     command.args(["test", "--no-run", "--message-format=json"]);
@@ -150,7 +189,8 @@ pub fn build(wanted: TestSelection<'_>) -> Result<Vec<TestProgram>> {
         [] => command.arg("--tests"),
         some => command.args(some),
     };
-    let output = command.stderr(std::process::Stdio::inherit()).output();
+    command.stderr(std::process::Stdio::inherit());
+    let output = reported(|| "building the tests".to_owned(), || command.output());
     let output = output.context("cannot start cargo")?;
     ensure!(output.status.success(), "cannot build the tests ({})", output.status);
     let mut found = Vec::new();
@@ -201,7 +241,6 @@ fn package_name(id: &str) -> Option<&str> {
 }
 
 impl TestProgram {
-    #[must_use]
     pub fn only(&self, arguments: &[&str]) -> Self {
         let arguments = arguments.iter().map(|it| (*it).to_owned()).collect();
         Self { arguments, ..self.clone() }
@@ -279,34 +318,51 @@ pub fn run_for(users: &[(TestUser, &[TestProgram])]) -> Result<()> {
     for (home, (_, of_user)) in homes.iter().zip(users) {
         programs.extend(of_user.iter().map(|program| (home, program)));
     }
-    let failed = Mutex::new(Vec::new());
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some((home, program)) = programs.get(number) else { break };
-                    let name = format!("{} {}", program.name.0, program.name.1);
-                    let began = Instant::now();
-                    let text = home
-                        .scratch(number)
-                        .and_then(|scratch| run_one(program, home, scratch.path()));
-                    let seconds = began.elapsed().as_secs_f64();
-                    match text {
-                        Ok(cpu_s) => {
-                            println!("==> ok after {seconds:.0} s, {cpu_s:.0} s of CPU: {name}");
-                        }
-                        Err(error) => {
-                            println!("==> FAILED after {seconds:.0} s: {name}\n{error:#}");
-                            failed.lock().unwrap_or_else(|it| it.into_inner()).push(name);
-                        }
-                    }
+    println!("==> {} test files, {AT_ONCE} at once", programs.len());
+    let (failed, running) = (Mutex::new(Vec::new()), Mutex::new(BTreeMap::new()));
+    let (next, counts) = (AtomicUsize::new(0), Mutex::new([0; 3]));
+    let worker = || {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let Some((home, program)) = programs.get(number) else { break };
+            let name = format!("{} {}", program.name.0, program.name.1);
+            locked(&running).insert(number, name.clone());
+            let began = Instant::now();
+            let scratch = home.scratch(number);
+            let ended = scratch.and_then(|scratch| run_one(program, home, scratch.path()));
+            let seconds = began.elapsed().as_secs_f64();
+            locked(&running).remove(&number);
+            let output = match ended {
+                Ok((cpu_s, output)) => {
+                    println!("==> ok after {seconds:.0} s, {cpu_s:.0} s of CPU: {name}");
+                    output
                 }
-            });
+                Err(error) => {
+                    println!("==> FAILED after {seconds:.0} s: {name}\n{error:#}");
+                    locked(&failed).push(name);
+                    format!("{error:#}")
+                }
+            };
+            let mut all = locked(&counts);
+            all.iter_mut().zip(test_counts(&output)).for_each(|(sum, count)| *sum += count);
         }
-    });
-    let failed = failed.into_inner().unwrap_or_else(|it| it.into_inner());
+    };
+    let state = || {
+        let (started, all) = (next.load(Ordering::Relaxed).min(programs.len()), programs.len());
+        let names: Vec<String> = locked(&running).values().cloned().collect();
+        format!("{started} of {all} test files started, running: {}", names.join(", "))
+    };
+    let run_all = || {
+        std::thread::scope(|scope| {
+            for _ in 0..AT_ONCE {
+                scope.spawn(worker);
+            }
+        });
+    };
+    reported(state, run_all);
+    let [passed, broken, ignored] = *locked(&counts);
+    println!("==> {passed} tests passed, {broken} failed, {ignored} ignored");
+    let failed = locked(&failed);
     ensure!(
         failed.is_empty(),
         "{} of {} test files failed: {}",
@@ -317,8 +373,23 @@ pub fn run_for(users: &[(TestUser, &[TestProgram])]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the CPU time used, seconds. The error contains the output.
-fn run_one(program: &TestProgram, home: &Home, scratch: &Path) -> Result<f64> {
+fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Numbers of tests that passed, failed and were ignored: of `test result: ok. 3 passed; 0 failed; 1 ignored; ...`.
+fn test_counts(output: &str) -> [u64; 3] {
+    let summary = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
+    ["passed", "failed", "ignored"].map(|word| {
+        let end = format!(" {word};");
+        let count = summary.and_then(|summary| summary.split_once(&end)?.0.rsplit(' ').next());
+        // A program that was killed prints no summary.
+        count.and_then(|count| count.parse().ok()).unwrap_or(0)
+    })
+}
+
+/// Returns the CPU time used, seconds, and the output. The error contains the output.
+fn run_one(program: &TestProgram, home: &Home, scratch: &Path) -> Result<(f64, String)> {
     let mut command = match home.user {
         TestUser::Me => Command::new(&program.program),
         TestUser::Nobody => as_nobody(&program.program),
@@ -344,13 +415,13 @@ fn run_one(program: &TestProgram, home: &Home, scratch: &Path) -> Result<f64> {
     }
     let cpu_s = cpu_seconds(pid);
     let status = child.wait()?;
-    if status.success() {
-        return Ok(cpu_s);
-    }
     output.rewind()?;
     let mut text = Vec::new();
     output.read_to_end(&mut text)?;
-    let text = String::from_utf8_lossy(&text);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    if status.success() {
+        return Ok((cpu_s, text));
+    }
     ensure!(has_ended, "{text}\nended, because it had run for {} s", limit.as_secs());
     anyhow::bail!("{text}\n{status}: {command:?}");
 }
@@ -526,6 +597,14 @@ impl Drop for Home {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passed_and_ignored_tests_are_counted() {
+        let output = "test a ... ok\n\ntest result: FAILED. 31 passed; 1 failed; 2 ignored; 0 measured; \
+            4 filtered out; finished in 0.01s\n\nexit status: 101";
+        assert_eq!(test_counts(output), [31, 1, 2]);
+        assert_eq!(test_counts("killed"), [0; 3]);
+    }
 
     #[test]
     fn a_package_may_have_another_name_than_its_folder() {

@@ -45,7 +45,6 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-verdict", &["assay-model"]),
     ("assay-study", &["assay-model", "assay-plan", "assay-verdict"]),
     ("assay-study-pages", &["assay-model", "assay-report", "assay-verdict"]),
-    ("assay-raster", &[]),
     ("assay-report", &["assay-model", "assay-svg", "assay-verdict"]),
     ("assay-svg", &["assay-model"]),
     ("assay-pack", &["assay-model"]),
@@ -119,6 +118,7 @@ const PURE: &[&str] = &[
     "wings/import/readers/src",
     "wings/repro/files/src",
     "wings/upgrade/capture/src",
+    "wings/upgrade/src/statistics_page.rs",
     "wings/audit/readers/src",
     "wings/audit/src/page.rs",
     "wings/bisect/src/decisions",
@@ -136,6 +136,15 @@ const PURE: &[&str] = &[
     "wings/posts/src/list.rs",
     "wings/posts/src/page.rs",
     "wings/posts/src/printed.rs",
+    "wings/review/src/comparisons.rs",
+    "wings/review/src/contents.rs",
+    "wings/review/src/gaps.rs",
+    "wings/review/src/page.rs",
+    "wings/review/src/runs.rs",
+    "wings/review/src/statistics.rs",
+    "wings/review/src/study.rs",
+    "wings/review/src/systems.rs",
+    "wings/review/src/unequal.rs",
     "wings/studies/pages/src",
     "wings/tests/src/page.rs",
     "wings/trend/src/line.rs",
@@ -309,12 +318,19 @@ fn arrows(root: &Path, metadata: &Value) -> Result<Vec<String>> {
     Ok(offences)
 }
 
-/// Wings that use another one: a watch searches, an import compares with packs, and a post has claims.
+/// Wings that use another one: a watch searches, an import compares with packs, a post has claims, a review reads what
+/// imports and audits read, and a site has the map, the posts and the trends.
 const BETWEEN_WINGS: &[(&str, &str)] = &[
     ("assay-watch", "assay-bisect"),
     ("assay-importer", "assay-evidence"),
     ("assay-posts", "assay-claims"),
     ("assay-posts", "assay-claim-check"),
+    ("assay-review", "assay-import"),
+    ("assay-review", "assay-setting-files"),
+    ("assay-site", "assay-map"),
+    ("assay-site", "assay-map-data"),
+    ("assay-site", "assay-posts"),
+    ("assay-site", "assay-trend"),
 ];
 
 /// The wing to which a path belongs: `upgrade` for `wings/upgrade/capture`.

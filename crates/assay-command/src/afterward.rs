@@ -10,13 +10,11 @@ pub struct Afterward {
 }
 
 impl Afterward {
-    #[must_use]
     pub const fn for_wing<W: Afterwards + AfterwardSection>(wing: &'static W) -> Self {
         Self { work: wing, section: Some(wing) }
     }
 
     /// Work that leaves documents of which the core makes causes of changes, and sections.
-    #[must_use]
     pub const fn for_core(work: &'static dyn Afterwards) -> Self {
         Self { work, section: None }
     }

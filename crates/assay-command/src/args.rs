@@ -1,23 +1,23 @@
 //! Arguments that several commands have.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::sync::LazyLock;
 
 use anyhow::Result;
-use assay_model::limits::user::SCALE;
-use assay_model::{Preset, TableForm};
-use assay_options::{parse_budget_s, whole};
+use assay_model::Preset;
+use assay_options::parse_budget_s;
 use assay_plan::{
-    Request, ScriptOptions, SetupRequest, SuiteOptions, SystemRequest, script_variable,
+    NamedFile, Request, ScriptOptions, SetupRequest, SuiteOptions, SystemRequest, is_pgbench,
     suite_facts, usual_terms,
 };
-use assay_report::{FEEDS, FORMATS, Feed, Format};
+use assay_report::{FEEDS, FORMATS, Feed, FeedRender, Format};
 use assay_run::advice::HintedError;
+use assay_run::workload;
 use assay_terms::Terms;
-use assay_workloads::OltpOptions;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::{ContextKind, Error};
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{Arg, Args, Command, FromArgMatches, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::candidates;
@@ -35,13 +35,19 @@ SYSTEM is one of
   PRODUCT@git:REPO#REF     built from source, such as postgres@git:../postgres#master
   URL                      a running server: mysql://user@host/db, postgres://user@host/db
 each but a URL followed by +OPTION=VALUE for options of the server, such as
-  mysql@8.0+innodb_flush_log_at_trx_commit=1";
+  mysql@8.0+innodb_flush_log_at_trx_commit=1
+NAME=SYSTEM gives it a short name in reports: old=mysql@8.0+sync_binlog=1";
 
-/// For screens that must also fit other text.
-pub const SYSTEMS_SHORT: &str = "\
-SYSTEM is PRODUCT@VERSION[/ENGINE][+OPTION=VALUE], such as mariadb@11.8 or mysql@8.0+sync_binlog=1,
-PRODUCT@dir:PATH, PRODUCT@git:REPO#REF, or the URL of a running server.
-`--help` describes it, and has more options: the workload, the procedure, the ledger.";
+/// Places the most important options first, and keeps those with a heading out of the short help.
+pub fn main_options_first(option: Arg) -> Arg {
+    match MAIN.iter().position(|name| option.get_id() == *name) {
+        Some(place) => option.display_order(place).help_heading(None).hide_short_help(false),
+        None if option.get_help_heading().is_some() => option.hide_short_help(true),
+        None => option,
+    }
+}
+
+const MAIN: [&str; 6] = ["workload", "config", "tests", "clients", "budget_s", "output"];
 
 /// Arguments of commands that plan a study.
 #[derive(Debug, Args)]
@@ -52,8 +58,12 @@ pub struct StudyArgs {
     #[command(flatten)]
     pub setup: SetupRequest,
 
-    #[arg(long = "time", hide = true, value_parser = no_time)]
-    _time: Option<NoTime>,
+    /// Set a key of study files that is no option here, such as `blocks=2`
+    ///
+    /// It may be given several times. `docs/reference/study-files.md` has the keys.
+    #[arg(long = "key", value_name = "KEY=VALUE,...", help_heading = "Experiment")]
+    #[arg(hide_short_help = true)]
+    _keys: Vec<String>,
 
     #[command(flatten)]
     pub from: SourceArg,
@@ -92,31 +102,31 @@ pub struct ResumeArgs {
 
 /// The workload of a command that is no study.
 #[derive(Debug, Clone, Default, Args)]
+#[command(mut_arg("scale", |scale| scale.requires("workload")))]
+#[command(mut_arg("define", |define| define.requires("workload")))]
 pub struct OwnArgs {
     /// Use your own workload: a workload file, TOML, pgbench scripts such as `a.sql@3,b.sql`, or one that comes with
     /// pgbench, such as `tpcb-like`
     #[arg(long, value_name = "FILE,...", value_delimiter = ',')]
     pub workload: Vec<String>,
 
-    /// Scale factor of the tables of pgbench scripts [default: 1]
-    #[arg(long, value_name = "N", value_parser = whole(SCALE), requires = "workload")]
-    #[arg(allow_negative_numbers = true, hide_short_help = true)]
-    pub scale: Option<u32>,
+    #[command(flatten)]
+    pub options: ScriptOptions,
+}
 
-    /// Define a variable for pgbench scripts
-    #[arg(long, short = 'D', value_name = "NAME=VALUE", value_parser = script_variable)]
-    #[arg(requires = "workload", hide_short_help = true)]
-    pub define: Vec<String>,
+/// TLS with a running server.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TlsArgs {
+    /// How to encrypt the connections, in the words of the server's clients: `ssl-mode=verify-ca,ssl-ca=FILE`, for
+    /// example, or `sslmode=require` for Postgres; the same words may be in the URL
+    #[arg(long, value_name = "NAME=VALUE,...", hide_short_help = true)]
+    pub tls: Option<String>,
 }
 
 impl OwnArgs {
-    pub fn script_options(&self) -> ScriptOptions {
-        ScriptOptions { scale: self.scale, define: self.define.clone() }
-    }
-
     pub fn in_request(&self, request: Request) -> Request {
-        let (workload, define) = (self.workload.clone(), self.define.clone());
-        Request { workload, scale: self.scale, define, ..request }
+        let ScriptOptions { scale, define } = self.options.clone();
+        Request { workload: self.workload.clone(), scale, define, ..request }
     }
 }
 
@@ -176,6 +186,7 @@ impl ConfigArg {
 
 /// Options of all commands that measure.
 #[derive(Debug, Args)]
+#[command(mut_arg("format", FormatWord::without_histories()))]
 pub struct MeasureArgs {
     /// Use only what is in the cache
     #[arg(long)]
@@ -197,6 +208,27 @@ pub struct MeasureArgs {
     #[arg(long, short)]
     #[arg(help_heading = OUTPUT)]
     pub quiet: bool,
+}
+
+/// A part of work that several machines share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShardNumber {
+    /// From 1.
+    pub number: u32,
+    pub of: u32,
+}
+
+impl FromStr for ShardNumber {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts = text.split_once('/');
+        let parsed = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        match parsed {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err("a shard is its number and how many there are, such as `2/6`"),
+        }
+    }
 }
 
 /// Options of the tools that get servers.
@@ -228,16 +260,6 @@ pub struct ExplainTerms {
     /// as the base has it at a time. It tries up to eight settings that both versions have, and names the others.
     #[arg(long, help_heading = "Experiment", hide_short_help = true, conflicts_with = "count")]
     pub explain_terms: bool,
-}
-
-/// Uninhabited: assay has no time limit per test.
-#[derive(Debug, Clone)]
-pub enum NoTime {}
-
-fn no_time(_: &str) -> Result<NoTime, &'static str> {
-    Err(
-        "a study has no time limit per test: limit the study with `--budget 10m`, or a slice with `--slice 100ms`",
-    )
 }
 
 /// Text or JSON.
@@ -308,7 +330,8 @@ pub enum FormatWord {
 
 /// All formats: assay's own, then those of other programs.
 static WORDS: LazyLock<Vec<FormatWord>> = LazyLock::new(|| {
-    let own = FormatWord::without_stacks().into_iter().chain([FormatWord::Folded]);
+    let of_studies = [FormatWord::Of(Format::BRIEF), FormatWord::Folded];
+    let own = FormatWord::without_stacks().into_iter().chain(of_studies);
     own.chain(FEEDS.into_iter().map(FormatWord::For)).collect()
 });
 
@@ -343,63 +366,33 @@ impl FormatWord {
     }
 
     pub fn only(words: impl IntoIterator<Item = Self>) -> impl FnOnce(Arg) -> Arg {
-        let values = words.into_iter().filter_map(|word| word.to_possible_value());
-        let values: Vec<PossibleValue> = values.collect();
+        Self::listed(words, |_| false)
+    }
+
+    /// A command that writes one study refuses histories with a hint, so its help lists none.
+    pub fn without_histories() -> impl FnOnce(Arg) -> Arg {
+        Self::listed(WORDS.iter().copied(), |word| match word {
+            Self::For(feed) => matches!(feed.render, FeedRender::History(_)),
+            _ => false,
+        })
+    }
+
+    fn listed(
+        words: impl IntoIterator<Item = Self>,
+        is_hidden: impl Fn(&Self) -> bool,
+    ) -> impl FnOnce(Arg) -> Arg {
+        let value = |word: Self| Some(word.to_possible_value()?.hide(is_hidden(&word)));
+        let values: Vec<PossibleValue> = words.into_iter().filter_map(value).collect();
         let parser = PossibleValuesParser::new(values).try_map(|word| Self::from_str(&word, false));
         |format| format.value_parser(parser)
-    }
-}
-
-/// The options in [`OltpOptions`] that describe tables.
-#[derive(Debug, Clone)]
-pub struct TableFormArgs(OltpOptions);
-
-impl TableFormArgs {
-    /// Their fields.
-    pub const FIELDS: [&str; 3] = ["auto_inc", "create_secondary", "create_table_options"];
-
-    pub fn form(&self) -> TableForm {
-        self.0.table_form()
-    }
-}
-
-impl Args for TableFormArgs {
-    fn augment_args(command: Command) -> Command {
-        let all = OltpOptions::augment_args(Command::new("scripts"));
-        command.args(all.get_arguments().filter(|it| Self::FIELDS.contains(&it.get_id().as_str())))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for TableFormArgs {
-    fn from_arg_matches(found: &ArgMatches) -> Result<Self, Error> {
-        let mut form = Self(OltpOptions::default());
-        form.update_from_arg_matches(found)?;
-        Ok(form)
-    }
-
-    fn update_from_arg_matches(&mut self, found: &ArgMatches) -> Result<(), Error> {
-        fn given<T: Clone + Send + Sync + 'static>(found: &ArgMatches, id: &str, to: &mut T) {
-            if let Some(value) = found.get_one::<T>(id) {
-                *to = value.clone();
-            }
-        }
-        let options = &mut self.0;
-        given(found, "auto_inc", &mut options.auto_inc);
-        given(found, "create_secondary", &mut options.create_secondary);
-        given(found, "create_table_options", &mut options.create_table_options);
-        Ok(())
     }
 }
 
 /// The options of the tests, as sysbench takes those of its scripts.
 #[derive(Debug, Args)]
 pub struct TestOptions {
-    /// Options of the tests: of the Lua script of `--workload`, such as `--tables=4`, of `--suite oltp` or of `--suite
-    /// tpcc`, such as `--warehouses=10`
+    /// Options of the tests: of the script of `--workload`, such as `--tables=4` in Lua or `--scale=10 -D days=30` of
+    /// pgbench, of `--suite oltp`, or of `--suite tpcc`, such as `--warehouses=10`
     #[arg(last = true, value_name = "TEST OPTION", hide_short_help = true)]
     words: Vec<String>,
 }
@@ -408,18 +401,48 @@ impl TestOptions {
     /// A request with these options as well.
     pub fn in_request(&self, mut request: Request) -> Result<Request> {
         match &suite_facts(request.suite).options {
-            Some(options) => read(options, &self.words, &mut request)?,
+            Some(options) => {
+                let suite = format!("--suite {} --", request.suite.word());
+                read(options, &suite, &self.words, &mut request)?;
+            }
+            None if !self.words.is_empty() && is_of_pgbench(&request.workload) => {
+                let workload = format!("--workload {} --", request.workload.join(","));
+                read(&OF_PGBENCH, &workload, &self.words, &mut request)?;
+            }
             None => request.script_options.clone_from(&self.words),
         }
         Ok(request)
     }
 }
 
-/// Reads the options of a suite. Prints them and ends if their help is asked for.
-fn read(options: &SuiteOptions, words: &[String], request: &mut Request) -> Result<()> {
-    let words_before = format!("--suite {} --", request.suite.word());
+const OF_PGBENCH: SuiteOptions = SuiteOptions {
+    add_to: ScriptOptions::augment_args,
+    read: |found, request| {
+        let options = ScriptOptions::from_arg_matches(found)?;
+        // `--key` may have given them too.
+        request.scale = options.scale.or(request.scale);
+        request.define.extend(options.define);
+        Ok(())
+    },
+};
+
+/// Whether a script of pgbench is among the files. Whoever reads them later reports those that cannot be read.
+fn is_of_pgbench(files: &[String]) -> bool {
+    files.iter().any(|file| {
+        let path = NamedFile::parse(file).path;
+        workload::text(path).is_ok_and(|text| is_pgbench(path, &text))
+    })
+}
+
+/// Reads the options of a suite or of scripts. Prints them and ends if their help is asked for.
+fn read(
+    options: &SuiteOptions,
+    words_before: &str,
+    words: &[String],
+    request: &mut Request,
+) -> Result<()> {
     let command = (options.add_to)(Command::new("options").no_binary_name(true))
-        .override_usage(format!("assay compare SYSTEM SYSTEM... {words_before} [OPTIONS]"));
+        .override_usage(format!("assay COMMAND SYSTEM... {words_before} [OPTIONS]"));
     let found = command.try_get_matches_from(words);
     found.and_then(|found| (options.read)(&found, request)).map_err(|error| {
         if !error.use_stderr() {

@@ -1,12 +1,12 @@
 //! Rebases a study on another of its systems.
 
-use assay_model::{EventKind, JudgedFigures, StudyRecord};
+use assay_model::{EventKind, JudgedFigures, StudyRecord, labels};
 use assay_run::advice::HintedError;
 
-/// Rebases a study on the system with this name, else on the only one whose name ends like this (`11.4` for
+/// Rebases a study on the system with this name or label, else on the only one whose name ends like this (`11.4` for
 /// `mariadb@11.4`), else on the one with this number, from 1.
 ///
-/// Drops the twin of the old base, the limits of a gate, and the settings of the old base that undo changes.
+/// Drops the twin of the old base, the limits, and the settings of the old base that undo changes.
 pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, HintedError> {
     let base = position(&record, words)?;
     if record.systems[base].is_base {
@@ -15,7 +15,7 @@ pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, Hint
     for (number, system) in record.systems.iter_mut().enumerate() {
         system.is_base = number == base;
     }
-    record.study.gate = None;
+    record.study.limits = None;
     record.events.retain(|event| !matches!(event.what, EventKind::SettingsTried(_)));
     match record.systems.iter().position(|system| system.is_twin) {
         Some(twin) => Ok(without(record, twin)),
@@ -23,7 +23,7 @@ pub fn rebased(mut record: StudyRecord, words: &str) -> Result<StudyRecord, Hint
     }
 }
 
-/// Answers by other figures than the study chose. A gate keeps its figure, which it chose in advance.
+/// Answers by other figures than the study chose. A study with limits keeps its figure, which it chose in advance.
 pub fn judged_by(
     mut record: StudyRecord,
     judge: Option<JudgedFigures>,
@@ -31,10 +31,13 @@ pub fn judged_by(
     let Some(judge) = judge.filter(|judge| *judge != record.study.judge) else {
         return Ok(record);
     };
-    if record.study.gate.is_some() {
+    if record.study.limits.is_some() {
         return Err(HintedError::new(
-            format!("study `{}` is a gate, whose figure was chosen in advance", record.study.id),
-            "leave `--judge` out, or run a new gate with it",
+            format!(
+                "study `{}` has limits for a figure that was chosen in advance",
+                record.study.id
+            ),
+            "leave `--judge` out, or run a new study with it",
         ));
     }
     record.study.judge = judge;
@@ -61,9 +64,12 @@ fn find(record: &StudyRecord, words: &str) -> Option<usize> {
         let mut fitting = shown(record).filter(|(_, name)| fits(name)).map(|(index, _)| index);
         fitting.next().filter(|_| fitting.next().is_none())
     };
+    let names: Vec<&str> = shown(record).map(|(_, name)| name).collect();
+    let labelled = || labels(&names).iter().position(|label| label == words);
     let version = format!("@{words}");
     let number = || words.parse::<usize>().ok()?.checked_sub(1);
     named(&|name| name == words)
+        .or_else(|| Some(shown(record).nth(labelled()?)?.0))
         .or_else(|| named(&|name| name.ends_with(&version)))
         .or_else(|| Some(shown(record).nth(number()?)?.0))
 }

@@ -5,11 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use assay_model::counted;
-use assay_raster::Rasterizer;
 use assay_report::ChartFile;
 use assay_run::advice::HintedError;
 use assay_run::progress::print;
 use assay_run::whole_file;
+
+use crate::raster::Rasterizer;
 
 pub const REPORT: &str = "report.md";
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use assay_ledger::{Ledger, Problem};
-use assay_model::{Experiment, Product, Study, StudyRecord, Test, cpus_in_words};
+use assay_model::{Experiment, Product, Study, StudyRecord, SystemSpec, Test, cpus_in_words};
 use assay_plan::{MachineFacts, NamedFile, Request, StudyPlan};
 use assay_run::interrupt::Interrupt;
 use assay_run::progress::{Progress, print};
@@ -149,6 +149,7 @@ fn print_notes(request: &Request, plan: &StudyPlan, machine: MachineFacts) {
     let notes = assay_plan::notes_on_logs(&specs).into_iter().chain(without_tables(plan));
     let notes = notes.chain(assay_plan::without_realtime(request, &plan.study, machine));
     let notes = notes.chain(assay_plan::note_on_limits(&plan.study).map(str::to_owned));
+    let notes = notes.chain(equal_systems(&specs));
     let shared = plan.study.cpus.shared();
     let shared = (!shared.is_empty())
         .then(|| format!("servers and clients share {}", cpus_in_words(&shared)));
@@ -157,6 +158,14 @@ fn print_notes(request: &Request, plan: &StudyPlan, machine: MachineFacts) {
     let overrun = assay_plan::overrun(&plan.study, plan.systems.len());
     let warnings = overruled(request, &plan.study).into_iter().chain(overrun);
     warnings.for_each(|warning| print(&format!("warning: {warning}")));
+}
+
+/// Note for a study of one system against itself, which may be meant or a slip.
+fn equal_systems(specs: &[&SystemSpec]) -> Option<String> {
+    let [base, others @ ..] = specs else { return None };
+    let are_equal = !others.is_empty() && others.iter().all(|other| other == base);
+    are_equal
+        .then(|| "all systems are equal, so every difference is noise (an A/A study)".to_owned())
 }
 
 /// Continues a study of the ledger and writes its report.

@@ -11,10 +11,6 @@ pub fn parse_digest(text: &str) -> Result<String, String> {
     lower.ok_or_else(|| "a digest has 64 hexadecimal digits".to_owned())
 }
 
-pub fn parse_seed(text: &str) -> Result<u64, String> {
-    whole(0..=u64::MAX)(text)
-}
-
 pub fn parse_tables(text: &str) -> Result<u32, String> {
     whole(limits::TABLES)(text)
 }
@@ -66,7 +62,7 @@ mod tests {
 
     #[test]
     fn invalid_numbers_have_readable_errors() {
-        assert_eq!(parse_seed("x").unwrap_err(), "`x` is not a whole number");
+        assert_eq!(parse_tables("x").unwrap_err(), "`x` is not a whole number");
         assert_eq!(parse_one_count("0").unwrap_err(), "must be between 1 and 4,096");
         assert_eq!(parse_one_count("-1").unwrap_err(), "must be between 1 and 4,096");
         assert_eq!(parse_port("70000").unwrap_err(), "must be between 0 and 65,535");
@@ -78,7 +74,7 @@ mod tests {
                 "{message}"
             );
         }
-        assert_eq!((parse_one_count("8"), parse_seed("0")), (Ok(8), Ok(0)));
+        assert_eq!(parse_one_count("8"), Ok(8));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use assay_report::{Format, Page, TextOptions};
 use assay_run::advice::HintedError;
 use assay_run::progress::Progress;
 use assay_run::{paths, study, study_records, whole_file};
-use assay_verdict::{GateJudgement, GateVerdict, Judgement};
+use assay_verdict::{Judgement, LimitVerdict, LimitsJudgement};
 use serde::Serialize;
 
 use crate::args::{FormatWord, LedgerArg, Output, ShapeArg, ShapeWord};
@@ -59,8 +59,12 @@ pub fn of_cells(judgement: &Judgement) -> Exit {
     if failed { Exit::Incomplete } else { Exit::Done }
 }
 
-/// Judges a study by the limits of its gate, if any, and writes the answer. The exit code is that of the gate.
-pub fn write_gate(record: &StudyRecord, output: &Output, junit: Option<&Path>) -> Result<Exit> {
+/// Judges a study by its limits, if any, and writes the answer. The exit code is that of the limits.
+pub fn write_by_limits(
+    record: &StudyRecord,
+    output: &Output,
+    junit: Option<&Path>,
+) -> Result<Exit> {
     write_judged(record, &assay_verdict::judge(record), output, junit)
 }
 
@@ -74,27 +78,27 @@ fn write_judged(
     if let Some(file) = junit {
         write_file(file, &assay_report::junit(record, judgement))?;
     }
-    put_study(record, judgement, output, &assay_report::gate(record, judgement))?;
-    let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
+    put_study(record, judgement, output, &assay_report::limits(record, judgement))?;
+    let allows = record.study.limits.as_ref().is_some_and(|limits| limits.allow_undecided);
     let is_missing = |event: &StudyEvent| matches!(event.what, EventKind::SystemMissing { .. });
-    let exit = match judgement.gate.as_ref().map(GateJudgement::verdict) {
+    let exit = match judgement.limits.as_ref().map(LimitsJudgement::verdict) {
         None => of_cells(judgement),
-        Some(GateVerdict::Passed) => Exit::Done,
+        Some(LimitVerdict::Passed) => Exit::Done,
         // Nothing measured is no pass.
-        Some(GateVerdict::Undecided) if allows && has_estimates(judgement) => Exit::Done,
-        Some(GateVerdict::Exceeded) => Exit::LimitExceeded,
-        Some(GateVerdict::Undecided | GateVerdict::Failed) => Exit::Incomplete,
+        Some(LimitVerdict::Undecided) if allows && has_estimates(judgement) => Exit::Done,
+        Some(LimitVerdict::Exceeded) => Exit::LimitExceeded,
+        Some(LimitVerdict::Undecided | LimitVerdict::Failed) => Exit::Incomplete,
     };
     let lacks_a_system = record.events.iter().any(is_missing);
     Ok(if exit == Exit::Done && lacks_a_system { Exit::Incomplete } else { exit })
 }
 
 fn has_estimates(judgement: &Judgement) -> bool {
-    judgement.gate.iter().flat_map(|gate| &gate.cells).any(|cell| cell.ratio.is_some())
+    judgement.limits.iter().flat_map(|limits| &limits.cells).any(|cell| cell.ratio.is_some())
 }
 
-/// [`write_gate`] for a study that was just measured. If the report goes to a file, the progress ends with the answer.
-/// If the file cannot be written, the report goes to stdout.
+/// [`write_by_limits`] for a study that was just measured. If the report goes to a file, the progress ends with the
+/// answer. If the file cannot be written, the report goes to stdout.
 pub fn write_measured(
     record: &StudyRecord,
     output: &Output,

@@ -4,8 +4,19 @@ use anyhow::Result;
 use assay_plan::ServerUrl;
 use assay_run::systems::sandbox_site;
 
+use crate::args::TlsArgs;
+
+/// URL of a running server, given itself or by the name of a sandbox, with the words of `--tls`.
+pub fn url_with_tls(text: &str, args: &TlsArgs) -> Result<ServerUrl> {
+    let url = url_of(text)?;
+    Ok(match &args.tls {
+        Some(words) => url.with_tls(words)?,
+        None => url,
+    })
+}
+
 /// URL of a running server: the text itself, or that of the sandbox with this name.
-pub fn url_of(text: &str) -> Result<ServerUrl> {
+fn url_of(text: &str) -> Result<ServerUrl> {
     if is_name(text) {
         let mut servers = assay_servers::kept_servers(&sandbox_site()?.run_root)?.into_iter();
         if let Some(server) = servers.find(|server| server.kept.name == text) {

@@ -2,12 +2,12 @@
 
 use std::ffi::OsString;
 
-use assay_model::Suite;
+use assay_model::{LIMITED_STUDY, Suite};
 use assay_plan::suite_facts;
 use clap::Command;
 
 /// Advice for limits, which sysbench sets for each run.
-const TIME: &str = "limit a study with `--budget 10m`, a slice with `--slice 100ms`, and `assay bench` with \
+const TIME: &str = "limit a study with `--budget 10m`, a slice with `--key slice=100ms`, and `assay bench` with \
                     `--time 10` or `--events 1000`";
 
 const SERVER: &str = "name a server that is already running by its URL, such as `mysql://user@127.0.0.1:3306/sbtest`, \
@@ -34,12 +34,18 @@ const RATE: &str = "a comparison has no rate, because its verdicts are about thr
                     systems keep, this is the same for all; `assay bench URL --rate 500` measures response times at \
                     a rate, on one server at a time";
 
-const PGBENCH_OPTIONS: [&str; 11] =
-    ["-f", "-b", "-S", "-N", "-c", "-j", "-T", "-t", "-i", "-s", "-r"];
+const PGBENCH_OPTIONS: &str = "fbSNcjTtisDr";
 
 const PGBENCH: &str = "pgbench's `-f FILE` and `-b NAME` are `--workload FILE` and `--workload NAME`, `-S` is \
-                       `--workload select-only`, `-c` is `--clients`, `-s` is `--scale`, `-T` is `--time` in `assay \
-                       bench` and `--budget` in a study; `docs/how-to/pgbench.md` has all of them";
+                       `--workload select-only`, `-c` is `--clients`, `-s` and `-D` stand after `--`, as in `-- \
+                       --scale=10 -D days=30`, `-T` is `--time` in `assay bench` and `--budget` in a study; \
+                       `docs/how-to/pgbench.md` has all of them";
+
+const CONFIG: &str = "`--config FILE` starts all servers from your `my.cnf` or `postgresql.conf`";
+
+const QUERIES: &str = "`--queries LOG` of `assay upgrade` takes a slow query log or another log";
+
+const FILE: &str = "`-o page.html` writes the result to a file; its extension decides the format";
 
 const HISTOGRAM: &str = "the summary has the average, the 95th and 99th percentile and the maximum of the response \
                          time; `--percentile` chooses the one in the lines of `--report-interval`";
@@ -49,8 +55,7 @@ const OF_TESTS: &str = "options of sysbench's scripts and of the TPC-C-like work
                         in `--suite oltp -- --range-size=1000`; a study file has them in `[oltp]` or `[tpcc]`";
 
 /// The commands of studies.
-const STUDIES: [&str; 5] =
-    ["assay compare", "assay gate", "assay count", "assay bisect", "assay submit"];
+const STUDIES: [&str; 5] = ["compare", LIMITED_STUDY, "count", "bisect", "submit"];
 
 /// Whether this is an option of sysbench's scripts or of the TPC-C-like workload.
 fn is_of_tests(name: &str) -> bool {
@@ -66,11 +71,13 @@ const COMMANDS: &str = "`assay load URL` creates and fills the tables, and `assa
 /// Hint for a word or an option that a command does not have; `usage` is the usage of the command.
 pub fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
     let is_of = |command: &str| usage.contains(command);
+    let is_of_study = || STUDIES.iter().any(|command| is_of(&format!("assay {command}")));
     let Some(name) = option.strip_prefix("--").and_then(|it| it.split('=').next()) else {
         if option == "-R" {
             return Some(RATE);
         }
-        if PGBENCH_OPTIONS.iter().any(|it| option.starts_with(it)) {
+        let letter = option.strip_prefix('-').and_then(|letters| letters.chars().next());
+        if letter.is_some_and(|letter| PGBENCH_OPTIONS.contains(letter)) {
             return Some(PGBENCH);
         }
         if matches!(option, "on" | "off") {
@@ -88,12 +95,15 @@ pub fn option_hint(option: &str, usage: &str) -> Option<&'static str> {
         "budget" if is_of("assay resume") => MORE,
         "mysql-storage-engine" => ENGINE,
         "histogram" => HISTOGRAM,
+        "my-cnf" | "cnf" | "defaults-file" | "defaults-extra-file" | "config-file" => CONFIG,
+        "slow-log" | "slow-query-log" | "query-log" => QUERIES,
+        "html" | "markdown" | "csv" => FILE,
         "rate" => RATE,
         "events" | "max-requests" | "duration" | "max-time" | "tim" | "time" => TIME,
         "host" | "user" | "password" | "db-driver" => SERVER,
         "all" if is_of("assay server stop") => ALL,
         it if it.starts_with("mysql-") || it.starts_with("pgsql-") => SERVER,
-        it if STUDIES.into_iter().any(is_of) && is_of_tests(it) => OF_TESTS,
+        it if is_of_study() && is_of_tests(it) => OF_TESTS,
         _ => return None,
     })
 }
@@ -109,6 +119,15 @@ pub fn subcommand_hint(word: &str) -> Option<&'static str> {
     Some(match word {
         "list" | "ls" => LISTS,
         "status" | "ps" => SERVERS,
+        "version" => {
+            "`assay --version` prints the version of assay; `assay server list` those of servers"
+        }
+        "versions" | "releases" => {
+            "`assay server list --available PRODUCT` lists the releases that can be fetched"
+        }
+        "share" | "export" => {
+            "`assay pack STUDY FILE` writes a study to one file, `assay report STUDY -o FILE.html` a page"
+        }
         "prepare" | "cleanup" | "sysbench" => COMMANDS,
         script if assay_plan::is_script(script) => COMMANDS,
         _ => return None,
@@ -137,10 +156,13 @@ mod tests {
         assert_eq!([compare("--range_size=10"), compare("--warehouses")], [Some(OF_TESTS); 2]);
         assert_eq!(option_hint("--range-size", "Usage: assay report"), None);
         assert_eq!(compare("--all"), None);
+        assert_eq!([compare("--my_cnf=x"), compare("--defaults-file")], [Some(CONFIG); 2]);
+        assert_eq!([compare("--slow-log"), compare("--html")], [Some(QUERIES), Some(FILE)]);
         assert_eq!([compare("--rate"), compare("--rate=5"), compare("-R")], [Some(RATE); 3]);
         assert_eq!(option_hint("--all", "Usage: assay server stop <NAME>..."), Some(ALL));
         assert_eq!(subcommand_hint("ls"), Some(LISTS));
         assert_eq!(subcommand_hint("status"), Some(SERVERS));
+        assert!(subcommand_hint("share").is_some_and(|hint| hint.contains("assay pack")));
         assert_eq!(compare("-e"), None);
         assert_eq!([compare("-f"), compare("-S"), compare("-c8")], [Some(PGBENCH); 3]);
         assert_eq!(compare("run"), None);

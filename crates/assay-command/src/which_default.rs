@@ -136,7 +136,7 @@ fn follow_up(
 
 /// The second request: the same work and terms for other systems, without the parts that only the first study needs.
 fn second(request: &Request, systems: Vec<SystemRequest>, tests: Vec<String>) -> Request {
-    Request { systems, tests, twin: Some(false), gate: None, ..request.clone().without_looks() }
+    Request { systems, tests, twin: Some(false), limits: None, ..request.clone().without_looks() }
 }
 
 /// Systems of the second study: the new one with its own settings, and once more for each that is set back.

@@ -2,7 +2,7 @@
 
 use assay_capture::{
     Capture, FORMATS, LogFormat, LogHints, PlanOptions, WorkloadFiles, WorkloadTarget,
-    format_named, plan, probe, schema, summary, workload,
+    format_named, plan, planner_statistics, probe, schema, statistics_type, summary, workload,
 };
 use assay_model::Dialect;
 use assay_workloads::{
@@ -35,6 +35,19 @@ pub(crate) fn dumps(bytes: &[u8]) {
         let written = workload(&captured, &plan, &target).text;
         let parsed: Result<toml::Table, _> = toml::from_str(&written);
         assert!(parsed.is_ok(), "{written}");
+    }
+}
+
+/// Reads bytes as statistics of the planner. Only values of known types come out.
+pub(crate) fn statistics(bytes: &[u8]) {
+    let Ok(found) = planner_statistics(bytes) else { return };
+    for entry in found.relations.iter().chain(&found.columns) {
+        assert!(!entry.schema.is_empty() && !entry.relation.is_empty());
+        for (argument, value) in &entry.values {
+            let is_text = statistics_type(argument) == Some("text");
+            let is_plain = |c: char| c.is_ascii_alphanumeric() || "+-.,{} ".contains(c);
+            assert!(is_text || value.chars().all(is_plain), "{argument}: {value}");
+        }
     }
 }
 

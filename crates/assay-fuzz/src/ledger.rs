@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_ledger::Ledger;
 use assay_model::{Count, Profile, StudyRecord};
-use assay_report::{FORMATS, TextOptions};
+use assay_report::{FORMATS, Format, TextOptions};
 use assay_study::{Driver, Outcome, Shard, StudyAction, StudyEnd};
 use assay_verdict::{Fitness, SliceSample};
 use fs_err as fs;
@@ -79,7 +79,7 @@ const OPTIONS: TextOptions = TextOptions { width: 80, color: true, verbose: true
 pub fn show(record: &StudyRecord) {
     let judgement = assay_verdict::judge(record);
     replay(record);
-    for format in FORMATS {
+    for format in FORMATS.into_iter().chain([Format::BRIEF]) {
         let _: String = assay_report::render(record, &judgement, format, &OPTIONS);
     }
 }
@@ -108,6 +108,8 @@ fn replay(record: &StudyRecord) {
                 cpu_per_op,
                 serving_cpu_per_op: cpu_per_op,
                 cpu_waits_per_op: None,
+                p99: None,
+                dispersion: None,
                 twos: Vec::new(),
             }
         };

@@ -45,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     ("setting_file", text::setting_file),
     ("source", text::source),
     ("sources", text::sources),
+    ("statistics", capture::statistics),
     ("study_file", text::study_file),
     ("system_name", text::system_name),
     ("tar", archive::tar),

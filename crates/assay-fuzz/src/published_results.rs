@@ -1,8 +1,9 @@
 //! Untrusted published results.
 
 use assay_import::{
-    ClientRun, ImportFacts, SystemRun, ibench_run, iostat, metrics, output, pgbench_run, qps_table,
-    rate_table, step_rows, study_of, study_of_runs, sysbench_run, vmstat,
+    ClientRun, ImportFacts, SystemRun, hammerdb_runs, ibench_run, iostat, metrics, output,
+    pgbench_log, pgbench_run, qps_table, rate_table, run_doubts, step_rows, study_of,
+    study_of_runs, sysbench_run, vmstat,
 };
 use assay_model::{Setup, StudyRecord};
 
@@ -60,6 +61,16 @@ pub(crate) fn tables(bytes: &[u8]) {
         assert!([run.tps, run.seconds].iter().flatten().all(|it| it.is_finite()));
         runs(&run);
     }
+    if let Ok((found, faults)) = hammerdb_runs("file", bytes) {
+        assert!(found.len() + faults.len() <= lines);
+        assert!(found.iter().all(|run| run.nopm.is_finite()));
+    }
+    if let Ok((mut log, faults)) = pgbench_log("file", bytes) {
+        let rates = log.rates();
+        assert!(faults.len() <= lines && rates.iter().all(|rate| rate.is_finite()));
+        log.add(&log.clone());
+        assert_eq!(log.rates().len(), rates.len());
+    }
     drop(output(bytes));
     if let Ok((table, faults)) = rate_table("file", bytes) {
         assert!(table.rows.len() + faults.len() <= lines);
@@ -74,10 +85,9 @@ fn runs(run: &ClientRun) {
         file: system.to_owned(),
         run: run.clone(),
     };
-    if let Ok(record) = study_of_runs(
-        &[system_run("a"), system_run("b"), system_run("a"), system_run("b")],
-        &about(),
-    ) {
+    let repeated = [system_run("a"), system_run("b"), system_run("a"), system_run("b")];
+    drop(run_doubts(&repeated));
+    if let Ok(record) = study_of_runs(&repeated, &about()) {
         drop(assay_verdict::judge(&record));
     }
 }

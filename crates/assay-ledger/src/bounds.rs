@@ -9,10 +9,11 @@ use assay_model::limits::{
     SHARDS, SLICE_MS, SYSTEMS, TABLES, TURNS, name, search, within,
 };
 use assay_model::{
-    Attachment, CellId, Class, DataSet, Definition, Examination, Fill, Gate, Host, InstanceRecord,
-    NamedVersion, Noise, Origin, PlannedBlock, PlannedCell, Quantiles, Scratch, SearchPart, Series,
-    Setup, ShardRun, Slice, Study, StudyEvent, StudySummary, System, TableForm, Transaction,
-    WatchPart, check_ascending, is_option, is_test_name, refusal, shortened,
+    Attachment, CellId, Class, DataSet, Definition, Examination, Fill, FollowedRange, Host,
+    InstanceRecord, NamedVersion, Noise, Origin, PlannedBlock, PlannedCell, Quantiles,
+    RegressionLimits, Scratch, SearchPart, Series, Setup, ShardRun, Slice, Study, StudyEvent,
+    StudySummary, System, TableForm, Transaction, check_ascending, is_option, is_test_name,
+    refusal, shortened,
 };
 
 use crate::histogram;
@@ -39,7 +40,7 @@ fn text(owner: &str, text: &str) -> Result<(), String> {
     within(&format!("length of a {owner}"), text.len(), &(0..=TEXT_BYTES))
 }
 
-pub(crate) trait CheckBounds {
+pub trait CheckBounds {
     fn check(&self) -> Result<(), String>;
 }
 
@@ -161,9 +162,9 @@ impl CheckBounds for Study {
             .map_err(|why| format!("`create_table_options` {why}"))?;
         self.cpus.check_bounds()?;
         self.terms.as_deref().map_or(Ok(()), terms)?;
-        self.gate.as_ref().map_or(Ok(()), |gate| margins(gate, self.cells.len()))?;
+        self.limits.as_ref().map_or(Ok(()), |limits| margins(limits, self.cells.len()))?;
         self.search.as_ref().map_or(Ok(()), SearchPart::check)?;
-        self.watch.as_ref().map_or(Ok(()), WatchPart::check)?;
+        self.followed.as_ref().map_or(Ok(()), FollowedRange::check)?;
         self.setups.iter().try_for_each(Setup::check)
     }
 }
@@ -181,15 +182,15 @@ fn terms(name: &str) -> Result<(), String> {
     }
 }
 
-fn margins(gate: &Gate, cells: usize) -> Result<(), String> {
-    within("margins", gate.margins.len(), &(cells..=cells))?;
-    match gate.margins.iter().find(|margin| !(**margin > 0.0 && **margin < 1.0)) {
+fn margins(limits: &RegressionLimits, cells: usize) -> Result<(), String> {
+    within("margins", limits.margins.len(), &(cells..=cells))?;
+    match limits.margins.iter().find(|margin| !(**margin > 0.0 && **margin < 1.0)) {
         Some(margin) => Err(format!("a margin is {margin}, not between 0 and 1")),
         None => Ok(()),
     }
 }
 
-impl CheckBounds for WatchPart {
+impl CheckBounds for FollowedRange {
     fn check(&self) -> Result<(), String> {
         name("name", &self.name)?;
         text("range", &self.range)
@@ -291,9 +292,12 @@ impl CheckBounds for Definition {
                 within("times", step.times, &(0..=PARAMETERS))?;
             }
             script.draw.check_bounds()?;
-            if let Some(Scratch { name, columns }) = &script.scratch {
+            within("scratch tables", script.scratch.len(), &(0..=STEPS))?;
+            for Scratch { name, columns, rows, then } in &script.scratch {
                 within("length of name", name.len(), &(1..=NAME_BYTES))?;
                 within("columns", columns.len(), &(1..=STEPS))?;
+                within("rows", rows.unwrap_or(0), &(0..=PARAMETERS))?;
+                within("statements", then.len(), &(0..=STEPS))?;
             }
             within("kinds", script.mix.len(), &(0..=KINDS))?;
             script.mix.iter().try_for_each(Transaction::check_bounds)?;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_model::{Gate, Setup, ShardRun, Study};
+use assay_model::{LIMITED_STUDY, RegressionLimits, Setup, ShardRun, Study};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
@@ -172,15 +172,15 @@ struct WholeStudy {
     budget_s: f64,
     started_ms: Option<i64>,
     setups: Vec<Setup>,
-    /// The gate with the margins so far, and the margins of the current shard.
-    gate: Option<Gate>,
+    /// The limits with the margins so far, and the margins of the current shard.
+    limits: Option<RegressionLimits>,
     margins: Vec<f64>,
     ended: BTreeSet<u32>,
     of: u32,
 }
 
 /// Parts of a plan that differ from shard to shard.
-const PARTS_OF_SHARD: [&str; 5] = ["budget_s", "blocks", "setups", "gate", "assay_version"];
+const PARTS_OF_SHARD: [&str; 5] = ["budget_s", "blocks", "setups", LIMITED_STUDY, "assay_version"];
 
 impl WholeStudy {
     fn misfit(&mut self, rows: &StudyRows, study: &str) -> Option<String> {
@@ -299,9 +299,9 @@ impl WholeStudy {
         if number("finished") == 1 {
             self.ended.insert(shard);
         }
-        if let Some(Gate { margins, allow_undecided }) = plan.gate.clone() {
+        if let Some(RegressionLimits { margins, allow_undecided }) = plan.limits.clone() {
             self.margins = margins;
-            self.gate.get_or_insert(Gate { margins: Vec::new(), allow_undecided });
+            self.limits.get_or_insert(RegressionLimits { margins: Vec::new(), allow_undecided });
         }
         self.plan.get_or_insert(plan);
         for (column, cleared) in [("finished", Value::Integer(0)), ("judged_by", Value::Null)] {
@@ -326,8 +326,8 @@ impl WholeStudy {
         if let Some(Value::Integer(old)) = value(columns, row, "number") {
             numbers.cells.insert(*old, number);
             let margin = usize::try_from(*old).ok().and_then(|old| self.margins.get(old));
-            if let (true, Some(gate), Some(margin)) = (is_new, &mut self.gate, margin) {
-                gate.margins.push(*margin);
+            if let (true, Some(limits), Some(margin)) = (is_new, &mut self.limits, margin) {
+                limits.margins.push(*margin);
             }
         }
         let at = columns.iter().position(|it| it == "number");
@@ -397,7 +397,7 @@ impl WholeStudy {
             budget_s: self.budget_s,
             blocks: self.planned,
             setups: self.setups,
-            gate: self.gate,
+            limits: self.limits,
             ..self.plan.ok_or(Problem::Dangling)?
         };
         let sql = "UPDATE study SET started_ms = ?, plan = ? WHERE id = ?";
@@ -420,7 +420,6 @@ struct Numbers {
 }
 
 impl StudyRows {
-    #[must_use]
     pub fn shard(&self) -> Option<ShardRun> {
         let table = self.tables.iter().find(|table| table.name == "run")?;
         let shard = text(&table.columns, table.rows.last()?, "shard");

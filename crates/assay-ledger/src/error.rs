@@ -159,7 +159,7 @@ impl Hint for Error {
             Problem::NoName(_) => {
                 "a name has at most 200 ASCII letters, digits, `-`, `_` and `.`; `latest` is none"
             }
-            Problem::Hides { .. } => "import it into another ledger (`--ledger FILE`)",
+            Problem::Hides { .. } => "put it into another ledger (`--ledger FILE`)",
             Problem::NoSuchStudy(_) => "`assay studies` lists the studies that it has",
             Problem::Sqlite(error) if error.sqlite_error_code() == Some(ErrorCode::DiskFull) => {
                 "free some space on its disk; what was written before is safe"

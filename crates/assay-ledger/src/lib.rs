@@ -35,7 +35,7 @@ use rusqlite::Connection;
 
 pub use collect::{OmittedShard, ShardCollection, ShardStudy};
 pub use error::{Error, Problem};
-pub use study_rows::{StudyRows, TextPlace};
+pub use study_rows::{PUBLISHED_PREFIX, StudyRows, TextPlace};
 
 use read_limits::TimeLimit;
 use schema::OpenedLedger;
@@ -67,7 +67,6 @@ impl Ledger {
     }
 
     /// Whether it was opened from bytes, such as a pack's.
-    #[must_use]
     pub fn is_of_bytes(&self) -> bool {
         self.is_of_bytes
     }
@@ -76,7 +75,6 @@ impl Ledger {
         Self::opened(Path::new("in memory"), schema::in_memory())
     }
 
-    #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }

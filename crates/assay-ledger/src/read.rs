@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use assay_model::{
     AuditFinding, BlockCell, CellId, DataContent, DataSet, InstanceRecord, PlannedBlock,
-    PlannedCell, SearchPart, Slice, SliceOutcome, Study, StudyDocuments, StudyEvent, StudyRecord,
-    StudySummary, System, WatchPart, WorkCounters, shortened,
+    PlannedCell, Slice, SliceOutcome, Study, StudyDocuments, StudyEvent, StudyRecord, StudySummary,
+    System, WorkCounters, shortened,
 };
 use rusqlite::{Connection, Transaction};
+use serde::de::DeserializeOwned;
 
-use crate::bounds;
+use crate::bounds::{self, CheckBounds};
 use crate::counters::{CounterNames, visit_work};
 use crate::definitions::TestDefinitions;
 use crate::limits::{EVENTS, FINDINGS, REQUEST_BYTES};
@@ -45,25 +46,18 @@ impl Ledger {
         self.reading(|connection| find(names(connection)?, name))
     }
 
-    /// Studies of searches, the oldest first. A generated column has the JSON of a null as text.
-    pub fn searches(&self) -> Result<Vec<(String, SearchPart)>, Error> {
-        let sql = "SELECT id, bisect FROM study WHERE bisect <> 'null' ORDER BY started_ms, rowid";
+    /// The studies whose plan has this part, the oldest first. A generated column has the JSON of a null as text.
+    pub fn parts<P: CheckBounds + DeserializeOwned>(
+        &self,
+        name: &str,
+    ) -> Result<Vec<(String, P)>, Error> {
+        let sql = format!(
+            "SELECT id, {name} FROM study WHERE {name} <> 'null' ORDER BY started_ms, rowid"
+        );
         self.reading(|connection| {
-            rows(connection, sql, [], |row| {
+            rows(connection, &sql, [], |row| {
                 let fields = Fields::new("study", "id", row);
-                let part: SearchPart = fields.json("bisect")?;
-                Ok((fields.get("id")?, fields.checked(part)?))
-            })
-        })
-    }
-
-    /// Studies of watches and of their searches, the oldest first.
-    pub fn watched(&self) -> Result<Vec<(String, WatchPart)>, Error> {
-        let sql = "SELECT id, watch FROM study WHERE watch <> 'null' ORDER BY started_ms, rowid";
-        self.reading(|connection| {
-            rows(connection, sql, [], |row| {
-                let fields = Fields::new("study", "id", row);
-                let part: WatchPart = fields.json("watch")?;
+                let part: P = fields.json(name)?;
                 Ok((fields.get("id")?, fields.checked(part)?))
             })
         })

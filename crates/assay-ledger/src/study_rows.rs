@@ -105,7 +105,8 @@ const fn json(table: &'static str, column: &'static str) -> TextPlace {
     TextPlace { table, column, is_json: true }
 }
 
-const PUBLISHED: &str = "imported-";
+/// Beginning of the names of studies of published results.
+pub const PUBLISHED_PREFIX: &str = "imported-";
 
 /// Adds a value with its type and length. The order of JSON fields does not matter.
 fn put(all: &mut Vec<u8>, value: &Value) {
@@ -129,14 +130,12 @@ fn put(all: &mut Vec<u8>, value: &Value) {
 }
 
 impl StudyRows {
-    #[must_use]
     pub fn study(&self) -> &str {
         &self.study
     }
 
     /// Whether both are the same study, whatever their origin. Published results are named after their content, which
     /// alone counts.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let are_published = self.is_published() && self.study == other.study;
         if are_published {
@@ -145,7 +144,6 @@ impl StudyRows {
         self.clone().marked_foreign() == other.clone().marked_foreign()
     }
 
-    #[must_use]
     pub fn marked_foreign(mut self) -> Self {
         for value in self.column("study", "is_foreign") {
             *value = Value::Integer(1);
@@ -153,17 +151,15 @@ impl StudyRows {
         self
     }
 
-    #[must_use]
     pub fn is_published(&self) -> bool {
-        self.study.starts_with(PUBLISHED)
+        self.study.starts_with(PUBLISHED_PREFIX)
     }
 
     /// The content of published results in a form for digests: without the name of the study, the time, file and assay
     /// version of the import, and conclusions.
-    #[must_use]
     pub fn content(&self) -> Vec<u8> {
         let mut all = Vec::new();
-        let of_import = [
+        let of_origin = [
             "assay_version",
             "is_foreign",
             "judged_by",
@@ -176,7 +172,7 @@ impl StudyRows {
             self.tables.iter().filter(|it| it.name != "verdict")
         {
             let counts =
-                |column: &str| !of_import.contains(&column) && (*name, column) != ("study", "id");
+                |column: &str| !of_origin.contains(&column) && (*name, column) != ("study", "id");
             for (row, at) in rows.iter().zip(0_u64..) {
                 for (value, column) in row.iter().zip(columns).filter(|(_, it)| counts(it)) {
                     all.extend(format!("{name} {at} {column} ").into_bytes());
@@ -187,7 +183,6 @@ impl StudyRows {
         all
     }
 
-    #[must_use]
     pub fn renamed(mut self, study: String) -> Self {
         for table in &mut self.tables {
             let owner = if table.name == "study" { "id" } else { "study" };

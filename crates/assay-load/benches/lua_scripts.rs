@@ -97,7 +97,7 @@ fn definition(name: &str) -> Definition {
         draw: Distribution::Uniform,
         rows: None,
         mix: Vec::new(),
-        scratch: None,
+        scratch: Vec::new(),
     };
     Definition {
         name: own(name),

@@ -46,11 +46,6 @@ pub trait Actor {
     /// Prepares a new connection: the first one, and each replacement of a lost one.
     fn prepare(&mut self, wire: &mut Connection) -> Result<()>;
 
-    /// Creates objects that only this client uses. Called once, on the first connection.
-    fn settle(&mut self, _wire: &mut Connection) -> Result<()> {
-        Ok(())
-    }
-
     /// Further connections that the actor opened. Their bytes are counted and their threads watched like the first
     /// one's.
     fn others(&mut self) -> &mut [Connection] {

@@ -93,7 +93,7 @@ impl EventChecker {
         let prepared = program(StatementMode::Prepared);
         let (mut wire, control) = (connect(options, 0)?, connect_control(options, 0)?);
         let as_prepared = ProgramClient::new(Arc::clone(&prepared), check.seed, 0);
-        let mut prepared = PreparedProgram::new(prepared);
+        let mut prepared = PreparedProgram::new(prepared, 0);
         prepared.prepare(&mut wire, 0)?;
         Ok(Self {
             test,

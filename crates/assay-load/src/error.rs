@@ -16,13 +16,13 @@ pub enum LoadError {
     Prepare { sql: String, source: WireError },
     #[error("query `{sql}` failed: {cause}")]
     Query { sql: String, cause: WireError },
-    #[error("cannot load into `{database}`: {unfit}")]
-    Unfit { database: String, unfit: UnfitReason },
-    #[error("other objects in the database already have the names of the tables: {}", some_of(.0))]
-    Foreign(Vec<String>),
+    #[error("`{0}` exists and is not an ordinary table")]
+    NoTable(String),
     #[error("table `{0}` exists with other columns, so this test does not replace it")]
     OtherScratch(String),
-    #[error("this test changes rows, and neither assay nor sysbench made these tables: {}", some_of(.0))]
+    #[error("database `{0}` exists and is in use, so this test does not drop it")]
+    OtherDatabase(String),
+    #[error("these tables have other columns than those of assay and sysbench: {}", some_of(.0))]
     OtherTables(Vec<String>),
     #[error(
         "this test lets the server number the rows, but the server does not number those of `{0}`"
@@ -30,10 +30,6 @@ pub enum LoadError {
     NotNumbered(String),
     #[error("the database already has tables with these names, which no load of this workload made: {}", some_of(.0))]
     NotOurs(Vec<String>),
-    #[error(
-        "with these `--create-table-options`, assay could not replace the tables in the next block"
-    )]
-    UnknownForm(#[source] Box<Self>),
     #[error("nothing in the workload creates its table `{0}`")]
     NotMade(String),
     #[error("`{path}` cannot be used: {why}")]
@@ -78,21 +74,6 @@ pub enum LoadError {
     AnswersDiffer { test: &'static str, sql: String, prepared: RowsChecksum, text: RowsChecksum },
     #[error("the server has no storage engine `{}`", .0.word())]
     NoEngine(Engine),
-    #[error("cannot replace `{table}`: {by}")]
-    Referenced { table: String, by: String },
-    #[error(
-        "this user lacks the TRIGGER privilege in {database}, so triggers of the tables cannot be seen"
-    )]
-    Blind { database: String },
-    #[error("this user may not create tables in the schema {schema}")]
-    MayNotCreate { schema: String },
-    #[error("cannot drop `{name}`: {cause}; dropped already: {}", gone.join(", "))]
-    HalfDropped {
-        /// The first object that remains.
-        name: String,
-        gone: Vec<String>,
-        cause: WireError,
-    },
     #[error("cannot pin a client to CPU {cpu}")]
     Pin { cpu: usize, source: rustix::io::Errno },
     #[error("cannot start a client thread")]
@@ -121,36 +102,6 @@ pub enum LoadError {
     #[error("latency histogram: {0}")]
     Histogram(String),
 }
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum UnfitReason {
-    #[error("it belongs to the server itself")]
-    System,
-    #[error("the server is a replica of another one")]
-    Replica,
-    #[error("the server is read-only (`read_only` is set)")]
-    ReadOnly,
-    #[error("the user's search path names no existing schema")]
-    NoSchema,
-}
-
-impl UnfitReason {
-    fn hint(self) -> &'static str {
-        match self {
-            Self::System => {
-                "create a database for the tables, such as `sbtest`, and name it in the URL"
-            }
-            Self::Replica | Self::ReadOnly => {
-                "name a server that accepts writes, such as the primary, in the URL"
-            }
-            Self::NoSchema => {
-                "create the schema, or set the user's `search_path` to an existing one"
-            }
-        }
-    }
-}
-
-pub(crate) const UNSEEN: &str = "may have triggers, which this user may not see";
 
 const LISTED: usize = 5;
 
@@ -240,8 +191,7 @@ impl LoadError {
         match self.bare() {
             Self::Connect { source, .. }
             | Self::Prepare { source, .. }
-            | Self::Query { cause: source, .. }
-            | Self::HalfDropped { cause: source, .. } => source.server_code(),
+            | Self::Query { cause: source, .. } => source.server_code(),
             _ => None,
         }
     }
@@ -308,27 +258,13 @@ impl LoadError {
         let hint = match (self, self.server_code()) {
             (Self::EndedEarly, _) => NO_EARLY_END,
             (Self::Pin { .. }, _) => "choose a CPU that assay may use, or `--placement free`",
-            (Self::Unfit { unfit, .. }, _) => unfit.hint(),
-            (Self::Foreign(objects), _) if objects.iter().any(|object| object.contains(UNSEEN)) => {
-                "grant the user the TRIGGER privilege in the database, or name another database in the URL; \
-                 `assay load URL --replace` drops all of them, with their triggers and contents"
-            }
-            (Self::Foreign(_), _) => {
-                "name another database in the URL; `assay load URL --replace` drops all of them, with their contents"
-            }
-            (Self::OtherScratch(_), _) => {
-                "drop or rename the table, or name another database in the URL"
-            }
-            (Self::Blind { .. }, _) => "grant the user the TRIGGER privilege in the database",
-            (Self::MayNotCreate { .. }, _) => {
-                "grant the user CREATE on the schema, or name another database in the URL"
-            }
-            (Self::HalfDropped { .. }, _) => {
-                "drop whatever depends on it, such as a foreign key in another database, and run the command again"
-            }
             (Self::OtherTables(_), _) => {
-                "name another database in the URL and fill it with `assay load`, or name a test that only reads"
+                "name another database in the URL; `assay load URL --replace` drops these tables, with their contents"
             }
+            (Self::NoTable(_) | Self::OtherScratch(_), _) => {
+                "drop or rename it, or name another database in the URL"
+            }
+            (Self::OtherDatabase(_), _) => "drop or rename the database, or leave this test out",
             (Self::NotNumbered(_), _) => {
                 "if the tables were loaded with `--auto-inc=off`, give that option here as well; otherwise load them \
                  again"
@@ -336,9 +272,6 @@ impl LoadError {
             (Self::NotOurs(_), _) => {
                 "name another database in the URL; `assay load URL --workload FILE --replace` drops these tables, with \
                  their contents"
-            }
-            (Self::UnknownForm(_), _) => {
-                "leave that part of the text out, or compare servers that assay starts; drop the tables by hand"
             }
             (Self::Dump { .. }, _) => ENDS_THE_SERVER,
             (Self::File { .. }, _) => "start a new study with the file as it is now",
@@ -355,9 +288,6 @@ impl LoadError {
             (Self::Inconsistent { .. }, _) => INCONSISTENT,
             (Self::WrongAnswer { .. } | Self::AnswersDiffer { .. }, _) => WRONG,
             (Self::NoEngine(_), _) => "leave `--engine` out, or start the server with the engine",
-            (Self::Referenced { .. }, _) => {
-                "drop the foreign key or the view, or name another database in the URL"
-            }
             (_, Some(DUPLICATE_KEY)) => {
                 "if clients replace rows, two of them may have replaced the same one, which happens on small tables \
                  and with skewed distributions: use more rows; `assay bench --ignore-errors 1213,1020,1205,1062` \

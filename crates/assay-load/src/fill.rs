@@ -14,8 +14,8 @@ use assay_workloads::{InsertBatches, RowsChecksum, create_index, create_table};
 use crate::content::TableContent;
 use crate::control::{connect_control, execute};
 use crate::error::{LoadError, Result};
+use crate::existing::{ExistingTables, existing_tables};
 use crate::share::{Reports, for_whole_tables, share_tables};
-use crate::survey::{Survey, survey};
 
 /// Statements encoded ahead of the one being sent.
 const AHEAD: usize = 2;
@@ -92,24 +92,23 @@ impl LoadReport {
 /// Tables are loaded in parallel, one connection per CPU. For each connection, one thread encodes statements while
 /// another sends them. `progress` is called after each statement.
 ///
-/// Returns [`LoadError::Foreign`], with nothing changed, if an object that no load made has one of the names.
+/// Fails, with nothing changed, if a table with other columns, or anything else, has one of the names.
 pub fn fill(
     options: &ConnectOptions,
     tables: &Tables,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let options = for_whole_tables(options);
-    let there = survey(&options, tables.dialect, tables.data.tables)?;
-    there.refuse_foreign()?;
+    let there = existing_tables(&options, tables.dialect, tables.data.tables)?;
+    there.refuse_others()?;
     fill_over(&options, tables, &there, progress)
 }
 
-/// Like [`fill`], but drops everything the survey found, whatever it is. If another object refers to one of the tables,
-/// nothing is changed.
+/// Like [`fill`], but drops the existing tables whatever their columns are.
 pub fn fill_over(
     options: &ConnectOptions,
     tables: &Tables,
-    there: &Survey,
+    there: &ExistingTables,
     progress: &mut dyn FnMut(LoadProgress),
 ) -> Result<LoadReport> {
     let start = Instant::now();

@@ -1,7 +1,7 @@
 //! Loads tables and drives clients: pacing, latency, retried errors, slices.
 //!
-//! [`survey()`] lists what a load would replace, [`fill`] creates and loads the tables, and [`content()`] reads them
-//! back. A [`ClientSession`] keeps the clients of one test connected and prepared, and runs slice after slice.
+//! [`existing_tables`] lists what a load would replace, [`fill`] creates and loads the tables, and [`content()`] reads
+//! them back. A [`ClientSession`] keeps the clients of one test connected and prepared, and runs slice after slice.
 
 mod actor;
 mod ask;
@@ -11,6 +11,7 @@ mod content;
 mod control;
 mod differences;
 mod error;
+mod existing;
 mod fill;
 mod ibench;
 mod live;
@@ -24,7 +25,6 @@ mod run;
 mod session;
 mod share;
 mod statement_answer;
-mod survey;
 mod tally;
 mod tpcc;
 mod user;
@@ -38,7 +38,8 @@ pub use assay_lua::{IgnoredErrors, Leash};
 pub use check::{Check, TestAnswers, answers, check_loaded};
 pub use content::{TableContent, content, fill_cache};
 pub use differences::{AnswerComparison, answer_differences};
-pub use error::{LoadError, Result, UnfitReason};
+pub use error::{LoadError, Result};
+pub use existing::{ExistingTables, check_engine, check_numbering, existing_tables, numbers};
 pub use fill::{
     LoadProgress, LoadReport, LoadTarget, OpenUserDump, ReadUserFile, Tables, fill, fill_over,
 };
@@ -55,7 +56,6 @@ pub use prepared_program::{RefusedSetting, Rehearsal, connect_as_client, refused
 pub use run::RunBound;
 pub use session::{ClientSession, SessionEnd, SessionRun, Stretch, TurnWork};
 pub use statement_answer::{AnswerColumns, AnswerOutcome, AnswerRows, StatementAnswer};
-pub use survey::{Survey, check_engine, check_numbering, numbers, survey};
 pub use tally::{KindWork, StatementWork, latencies};
 pub use user::{UserTables, fill_user_data};
 pub use watchdog::RunMonitor;

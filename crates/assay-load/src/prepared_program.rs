@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_model::{Sending, SessionSetting, SettingForm, StatementMode};
+use assay_model::{Renewal, Scratch, Sending, SessionSetting, SettingForm, StatementMode};
 use assay_wire::{
     ConnectOptions, Connection, Param, ParamType, Protocol, Reply, ResultSet, StatementId,
     WireError,
@@ -21,6 +21,10 @@ const CANNOT_PREPARE: u32 = 1295;
 
 pub(crate) struct PreparedProgram {
     program: Arc<EventProgram>,
+    /// The number of the client that sends it.
+    client: u32,
+    /// Its own tables are created.
+    has_scratch: bool,
     /// By statement index; `None` for a statement that is sent as text.
     handles: Vec<Option<StatementId>>,
     /// Empty between operations; kept to reuse its memory.
@@ -32,7 +36,7 @@ pub(crate) struct PreparedProgram {
 }
 
 impl PreparedProgram {
-    pub(crate) fn new(program: Arc<EventProgram>) -> Self {
+    pub(crate) fn new(program: Arc<EventProgram>, client: u32) -> Self {
         let places = program.statements().iter().flat_map(|statement| &statement.keep);
         let kept = places.max().map_or(0, |last| *last as usize + 1);
         Self {
@@ -40,6 +44,8 @@ impl PreparedProgram {
             params: Vec::new(),
             kept: vec![None; kept],
             text: Vec::new(),
+            has_scratch: false,
+            client,
             program,
         }
     }
@@ -48,8 +54,10 @@ impl PreparedProgram {
         if self.program.is_own() {
             begin_user_session(wire, &self.program.sessions()[session])?;
         }
+        self.drop_left_databases(wire)?;
+        self.prepare_scratch(wire)?;
         for (handle, statement) in self.handles.iter_mut().zip(self.program.statements()) {
-            if statement.session == session {
+            if statement.session == session && is_sent_by(statement, self.client) {
                 *handle = prepare(wire, statement)?;
             }
         }
@@ -60,25 +68,36 @@ impl PreparedProgram {
         self.program.sessions().len()
     }
 
-    /// Creates the client's own table, if the program has one, replacing that of an earlier run.
-    pub(crate) fn create_scratch(&self, wire: &mut Connection, client: u32) -> Result<()> {
-        let Some((name, columns)) = self.program.scratch(client) else { return Ok(()) };
-        let there = format!("SELECT * FROM {name} LIMIT 0");
-        match wire.query(&there) {
-            Ok(found) => {
-                let names = columns.iter().map(|(name, _)| name);
-                if !found.columns.iter().eq(names) {
-                    return Err(LoadError::OtherScratch(name));
-                }
-            }
-            Err(error) if error.server_code().is_some_and(|it| NO_SUCH_TABLE.contains(&it)) => {}
-            Err(error) => return Err(LoadError::query(there.as_bytes(), error)),
+    /// A client that is cut off between two statements of an event may leave a database.
+    fn drop_left_databases(&self, wire: &mut Connection) -> Result<()> {
+        let all = self.program.statements().iter();
+        let own = all.filter(|statement| statement.client == Some(self.client));
+        let mut created = own.filter_map(|statement| {
+            statement.sql.strip_prefix("CREATE DATABASE ")?.split(' ').next()
+        });
+        created.try_for_each(|name| drop_left_database(wire, name))
+    }
+
+    /// Creates the client's own tables, on its first connection, replacing those of an earlier run.
+    fn prepare_scratch(&mut self, wire: &mut Connection) -> Result<()> {
+        let tables: Vec<Scratch> = self.program.scratch(self.client).collect();
+        if tables.is_empty() {
+            return Ok(());
         }
-        let columns: Vec<String> =
-            columns.iter().map(|(name, sql)| format!("{name} {sql}")).collect();
-        let engine = engine_of_tables(wire)?;
-        execute(wire, format!("DROP TABLE IF EXISTS {name}").as_bytes())?;
-        execute(wire, format!("CREATE TABLE {name} ({}){engine}", columns.join(", ")).as_bytes())
+        if let Some(engine) = engine_of_tables(wire)? {
+            // Also for tables that events create.
+            run(wire, &format!("SET SESSION default_storage_engine = {engine}"))?;
+        }
+        if self.has_scratch {
+            return Ok(());
+        }
+        tables.iter().try_for_each(|table| refuse_other_scratch(wire, table))?;
+        for Scratch { name, .. } in tables.iter().rev() {
+            run(wire, &format!("DROP TABLE IF EXISTS {name}"))?;
+        }
+        tables.iter().try_for_each(|table| create_scratch(wire, table))?;
+        self.has_scratch = true;
+        Ok(())
     }
 
     #[inline]
@@ -89,6 +108,15 @@ impl PreparedProgram {
     pub(crate) fn keep(&mut self, kept: &[Option<Vec<u8>>]) {
         self.kept.clear();
         self.kept.extend_from_slice(kept);
+    }
+
+    pub(crate) fn renewal(&self, statement: usize) -> Option<Renewal> {
+        self.program.statements()[statement].renews
+    }
+
+    /// Whether a statement or a connection is made for some of its steps.
+    pub(crate) fn renews(&self) -> bool {
+        self.program.statements().iter().any(|statement| statement.renews.is_some())
     }
 
     pub(crate) fn has_prepared(&self, statement: usize) -> bool {
@@ -115,6 +143,23 @@ impl PreparedProgram {
         let reply = wire.execute(handle, &params);
         self.params = recycle(params);
         reply
+    }
+
+    /// Like `send`, with a statement that is prepared for this execution and closed after it.
+    pub(crate) fn send_anew(
+        &mut self,
+        wire: &mut Connection,
+        operation: Operation<'_>,
+    ) -> Result<Reply, WireError> {
+        let Operation::Execute { statement, arguments } = operation else {
+            return self.send(wire, operation);
+        };
+        let statement = &self.program.statements()[statement];
+        let handle = wire.prepare(&statement.sql, &param_types(statement))?;
+        let params: Vec<_> = arguments.map(|argument| param(argument, &self.kept)).collect();
+        let reply = wire.execute(handle, &params)?;
+        wire.close(handle)?;
+        Ok(reply)
     }
 
     pub(crate) fn queue(
@@ -198,7 +243,9 @@ impl PreparedProgram {
     pub(crate) fn unprepared(&self) -> Vec<String> {
         let statements = self.program.statements().iter().zip(&self.handles);
         let refused = statements.filter(|(statement, handle)| {
-            statement.mode == StatementMode::Prepared && handle.is_none()
+            statement.mode == StatementMode::Prepared
+                && handle.is_none()
+                && is_sent_by(statement, self.client)
         });
         refused.map(|(statement, _)| statement.sql.clone()).collect()
     }
@@ -233,17 +280,69 @@ fn kept_values(sending: Sending, results: Vec<ResultSet>) -> Vec<Option<Vec<u8>>
     }
 }
 
-/// `ENGINE` clause of `sbtest1`, for a `CREATE TABLE`; empty if the server has no engines.
-fn engine_of_tables(wire: &mut Connection) -> Result<String> {
+fn is_sent_by(statement: &ProgramStatement, client: u32) -> bool {
+    statement.client.is_none_or(|only| only == client)
+}
+
+/// Drops a database if it is certainly a client's, which is always empty; on Postgres, where the content of another
+/// database cannot be seen, nobody may connect to it. `-2` is what an interrupted `DROP DATABASE` leaves.
+fn drop_left_database(wire: &mut Connection, name: &str) -> Result<()> {
+    let is_ours = match wire.protocol() {
+        Protocol::MySql => format!(
+            "SELECT NOT EXISTS (SELECT 1 FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA = '{name}') FROM information_schema.SCHEMATA \
+             WHERE SCHEMA_NAME = '{name}'"
+        ),
+        Protocol::Postgres => format!(
+            "SELECT CASE WHEN datconnlimit IN (0, -2) THEN 1 ELSE 0 END FROM pg_database \
+             WHERE datname = '{name}'"
+        ),
+    };
+    match query(wire, &is_ours)?.text(0, 0) {
+        None => Ok(()),
+        Some("1") => run(wire, &format!("DROP DATABASE {name}")),
+        Some(_) => Err(LoadError::OtherDatabase(name.to_owned())),
+    }
+}
+
+/// Refuses to replace a table of another shape, which is somebody else's.
+fn refuse_other_scratch(wire: &mut Connection, table: &Scratch) -> Result<()> {
+    let Scratch { name, columns, .. } = table;
+    let there = format!("SELECT * FROM {name} LIMIT 0");
+    match wire.query(&there) {
+        Ok(found) if found.columns.iter().eq(columns.iter().map(|(name, _)| name)) => Ok(()),
+        Ok(_) => Err(LoadError::OtherScratch(name.clone())),
+        Err(error) if error.server_code().is_some_and(|code| NO_SUCH_TABLE.contains(&code)) => {
+            Ok(())
+        }
+        Err(error) => Err(LoadError::query(there.as_bytes(), error)),
+    }
+}
+
+fn create_scratch(wire: &mut Connection, table: &Scratch) -> Result<()> {
+    let Scratch { name, columns, rows, then } = table;
+    let typed: Vec<String> = columns.iter().map(|(name, sql)| format!("{name} {sql}")).collect();
+    run(wire, &format!("CREATE TABLE {name} ({})", typed.join(", ")))?;
+    if let (Some(rows), Some((id, _))) = (rows, columns.first()) {
+        let numbers: Vec<String> = (1..=*rows).map(|number| format!("({number})")).collect();
+        let insert = format!("INSERT INTO {name} ({id}) VALUES {}", numbers.join(", "));
+        execute(wire, insert.as_bytes())?;
+    }
+    let dialect = dialect_of(wire.protocol());
+    let statements = then.iter().map(|statement| statement.sql(dialect));
+    statements.filter(|sql| !sql.is_empty()).try_for_each(|sql| run(wire, sql))
+}
+
+/// The engine of `sbtest1`; `None` if there is no such table, or the server has no engines.
+fn engine_of_tables(wire: &mut Connection) -> Result<Option<String>> {
     if wire.protocol() == Protocol::Postgres {
-        return Ok(String::new());
+        return Ok(None);
     }
     let sql = "SELECT ENGINE FROM information_schema.TABLES \
                WHERE TABLE_SCHEMA = DATABASE() AND TABLE_NAME = 'sbtest1'";
     let found = query(wire, sql)?;
     let is_name = |engine: &&str| engine.chars().all(|c| c.is_ascii_alphanumeric());
-    let engine = found.text(0, 0).filter(is_name);
-    Ok(engine.map_or_else(String::new, |engine| format!(" ENGINE = {engine}")))
+    Ok(found.text(0, 0).filter(is_name).map(str::to_owned))
 }
 
 /// Prepares a statement, unless its mode is text. A statement without parameters that the server refuses to prepare is
@@ -371,7 +470,7 @@ impl Rehearsal {
         session: usize,
     ) -> Result<Option<Self>> {
         let mut wire = connect(options, 0)?;
-        let mut prepared = PreparedProgram::new(program);
+        let mut prepared = PreparedProgram::new(program, 0);
         match prepared.prepare(&mut wire, session) {
             Ok(()) => Ok(Some(Self { wire, prepared })),
             Err(LoadError::Prepare { source, .. }) if source.server_code().is_some() => Ok(None),

@@ -223,7 +223,7 @@ impl Restorer<'_> {
         let answer = self.wire.answer(sql, &mut |_, _| ());
         self.noted(line, sql, answer, &fate)?;
         let is_setting = sql.get(..4).is_some_and(|it| it.eq_ignore_ascii_case(b"SET "))
-            || sql.starts_with(b"/*!")
+            || (sql.starts_with(b"/*!") || sql.starts_with(b"/*M!"))
                 && sql.windows(4).take(12).any(|it| it.eq_ignore_ascii_case(b"SET "));
         // The target is empty, so the dump's `DROP TABLE IF EXISTS` warns for each table.
         let has_warnings = !is_setting && !is_drop_if_exists(sql);

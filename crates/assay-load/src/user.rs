@@ -49,7 +49,9 @@ pub fn fill_user_data(
     }
     let mut loader =
         Loader { options: &options, control, tables, sent: Vec::new(), rows: 0, progress };
-    drop_existing(&mut loader.control, &existing)?;
+    if !data.uses_existing_tables() {
+        drop_existing(&mut loader.control, &existing)?;
+    }
     let mut restored = match data.dump(dialect) {
         Some(dump) => loader.restore(dump)?,
         None => Vec::new(),
@@ -100,12 +102,6 @@ fn of_load(
         Some(_) => all_tables(options),
         None => existing(control, data),
     }
-}
-
-pub(crate) fn refuse_others_tables(options: &ConnectOptions, data: &UserData) -> Result<()> {
-    let mut control = connect_session(options)?;
-    let existing = of_load(&mut control, options, data)?;
-    refuse_others(&mut control, &data.name, &existing)
 }
 
 pub(crate) fn user_content(options: &ConnectOptions, data: &UserData) -> Result<TableContent> {

@@ -91,8 +91,7 @@ impl Worker {
     ) -> Result<Self> {
         // In an open loop the kernel should wake the client when an event is due, not up to 50 µs later.
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-        let mut wire = open(&options, actor.as_mut(), number)?;
-        actor.settle(&mut wire)?;
+        let wire = open(&options, actor.as_mut(), number)?;
         let breaker = ConnectionBreaker(Arc::new(Mutex::new(breakers(&wire, actor.as_mut()))));
         let (counted, events) = ((0, 0), 0);
         Ok(Self { number, actor, wire, gauge, policy, options, breaker, counted, events })

@@ -82,7 +82,7 @@ impl Hint for LuaError {
                 "`assay compare --workload` needs a script that sysbench could `run`, which has a function `event`"
             }
             Self::Failed(why) | Self::File { why, .. } if why.contains(NEEDS_FILES) => {
-                "add `--allow-script-io` if you trust the script as you trust a program"
+                "if you trust it like a program, add `--allow-script-io` (in a study, `--key allow-script-io=true`)"
             }
             _ => return Vec::new(),
         };

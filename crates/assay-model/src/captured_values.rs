@@ -37,7 +37,6 @@ pub enum CapturedKind {
 
 impl CapturedKind {
     /// The common kind after adding values of another kind; `None` is the kind of NULL.
-    #[must_use]
     pub fn with(self, other: Option<Self>) -> Self {
         match (self, other) {
             (kind, None) => kind,

@@ -99,7 +99,6 @@ pub struct MatchedNames {
 }
 
 impl MatchedNames {
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.functions.is_empty()
     }
@@ -206,7 +205,6 @@ impl StudyDocument for Count {
 impl CountBatch {
     /// Instructions of the other threads without those that they execute when idle. Negative if chance made them
     /// execute less than usual.
-    #[must_use]
     pub fn background_work(&self) -> Option<f64> {
         Some(self.background? as f64 - self.idle.unwrap_or(0) as f64)
     }

@@ -31,13 +31,11 @@ pub struct Counters {
 
 impl Counters {
     /// `names` are sorted without duplicates; `None` if the numbers of names and values differ.
-    #[must_use]
     pub fn new(names: Arc<[String]>, values: Vec<u64>) -> Option<Self> {
         (names.len() == values.len()).then_some(Self { names, values })
     }
 
     /// `None` if it was not read.
-    #[must_use]
     pub fn get(&self, name: &str) -> Option<u64> {
         let at = self.names.binary_search_by(|known| known.as_str().cmp(name)).ok()?;
         self.values.get(at).copied()

@@ -15,26 +15,22 @@ pub struct CpuLists {
 }
 
 impl CpuLists {
-    #[must_use]
     pub fn is_any(&self) -> bool {
         !self.servers.is_empty() || !self.clients.is_empty()
     }
 
     /// CPUs of servers and clients together; `None` if one of them may use all.
-    #[must_use]
     pub fn used(&self) -> Option<BTreeSet<u32>> {
         let is_bounded = !self.servers.is_empty() && !self.clients.is_empty();
         is_bounded.then(|| self.servers.iter().chain(&self.clients).copied().collect())
     }
 
     /// CPUs that both lists name.
-    #[must_use]
     pub fn shared(&self) -> Vec<u32> {
         self.servers.iter().copied().filter(|cpu| self.clients.contains(cpu)).collect()
     }
 
     /// `servers on CPUs 0-11, clients on CPUs 12-15`; `None` without any list.
-    #[must_use]
     pub fn in_words(&self) -> Option<String> {
         let on = |cpus: &[u32]| match cpus {
             [] => "all CPUs".to_owned(),
@@ -78,7 +74,6 @@ pub fn read_cpus(text: &str) -> Option<Vec<u32>> {
 }
 
 /// The shortest list of ascending numbers that [`read_cpus`] reads, without strides.
-#[must_use]
 pub fn cpus_text(cpus: &[u32]) -> String {
     let ranges = cpus.chunk_by(|one, next| one.checked_add(1) == Some(*next));
     let range = |range: &[u32]| match range {
@@ -89,7 +84,6 @@ pub fn cpus_text(cpus: &[u32]) -> String {
 }
 
 /// `CPU 3` or `CPUs 0-3,8`.
-#[must_use]
 pub fn cpus_in_words(cpus: &[u32]) -> String {
     format!("{} {}", if cpus.len() == 1 { "CPU" } else { "CPUs" }, cpus_text(cpus))
 }

@@ -77,7 +77,7 @@ words! {
 }
 
 words! {
-    /// A verdict on CPU time per operation.
+    /// A verdict on CPU time per operation, or on the tail of latencies.
     pub enum CpuVerdict (default: Undecided) {
         /// More than the base, by more than the threshold.
         More = "more",
@@ -93,7 +93,7 @@ words! {
 words! {
     /// The figures by which a study answers its question.
     pub enum JudgedFigures (default: Both) {
-        /// By time, and by CPU where that says more. Gates and searches judge time.
+        /// By time, and by CPU where that says more. Limits and searches are about time.
         Both = "both",
         /// Only by time: queries per second.
         Time = "time",

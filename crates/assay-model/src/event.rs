@@ -142,7 +142,6 @@ pub struct SettingCause {
 
 impl SettingsTrial {
     /// The finding without the test: `` `sync_binlog=0` undoes 80% of the change (study `x`) ``.
-    #[must_use]
     pub fn finding(&self) -> String {
         let Self { tried, undecided, causes, study, .. } = self;
         if !causes.is_empty() {
@@ -236,7 +235,6 @@ impl fmt::Display for BusyProcess {
 }
 
 impl EventKind {
-    #[must_use]
     pub fn names(&self, process: &str) -> bool {
         match self {
             Self::OtherProcesses { processes } => processes.iter().any(|busy| busy.name == process),

@@ -75,7 +75,6 @@ impl GrowingTree {
 impl CallTree {
     /// The tree without calls whose inclusive cost is below this share of the total. Their cost moves to one
     /// [`SMALL_CALLS`] call of the same caller, so all sums stay the same.
-    #[must_use]
     pub fn without_small(&self, part: f64) -> Self {
         let least = part * self.total() as f64;
         let mut kept = GrowingTree::default();

@@ -112,12 +112,10 @@ pub struct StepSegment {
 impl StepSegment {
     pub const WHOLE: Self = Self { index: 0, count: 1 };
 
-    #[must_use]
     pub fn is_first(self) -> bool {
         self.index == 0
     }
 
-    #[must_use]
     pub fn is_last(self) -> bool {
         self.index + 1 >= self.count
     }

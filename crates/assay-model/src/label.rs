@@ -1,12 +1,15 @@
 //! Short names of systems for tables, where a URL with the path of a socket would be too wide.
 
+use crate::short_name::without_shared_options;
 use crate::{Origin, System, short_names};
 
 const HOST: usize = 24;
 
-/// One per name: the [short name](short_names), or the shortest part of a URL that no other name shares.
+/// One per name: the [short name](short_names) without the options that all have, or the shortest part of a URL that no
+/// other name shares.
 pub fn labels(names: &[&str]) -> Vec<String> {
     let short = short_names(names);
+    let short = without_shared_options(&short).unwrap_or(short);
     let short: Vec<&str> = short.iter().map(String::as_str).collect();
     (0..short.len()).map(|index| label(&short, index)).collect()
 }

@@ -22,7 +22,6 @@ mod estimate;
 mod event;
 mod examination;
 mod expression;
-mod gate;
 mod generator;
 mod growing_tree;
 mod hint;
@@ -41,6 +40,7 @@ mod products;
 mod profile;
 mod published_group;
 mod reach;
+mod regression_limits;
 mod reserved_options;
 mod same_systems;
 mod script;
@@ -92,7 +92,6 @@ pub use examination::{
     Correlation, CpuFacts, Delays, Examination, LoadFacts, MemoryFacts, Noise, Quantiles, TurnError,
 };
 pub use expression::{Function, Term};
-pub use gate::Gate;
 pub use generator::{Generator, Range, Scalar};
 pub use growing_tree::GrowingTree;
 pub use hint::Hint;
@@ -116,10 +115,11 @@ pub use profile::{
 };
 pub use published_group::PublishedGroup;
 pub use reach::{Reach, changes_plans, reach};
+pub use regression_limits::{LIMITED_STUDY, RegressionLimits};
 pub use reserved_options::{Refusal, is_option, refusal};
 pub use same_systems::{SameOption, SameReason, SameSystems};
-pub use script::{Fill, Scratch, Script, Step, TableChoice};
-pub use search::{NamedVersion, SearchMeasure, SearchPart, UnusableVersion, WatchPart};
+pub use script::{Fill, Renewal, Scratch, ScratchStatement, Script, Step, TableChoice};
+pub use search::{FollowedRange, NamedVersion, SearchMeasure, SearchPart, UnusableVersion};
 pub use secret::{
     Login, Secret, address_without_login, login, masked, may_be_secret, without_logins,
     without_secrets,

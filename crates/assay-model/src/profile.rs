@@ -54,7 +54,6 @@ impl From<StackFrame> for (String, String) {
 }
 
 impl StackFrame {
-    #[must_use]
     pub fn is_named(&self) -> bool {
         // Code without a name gets that of its container in brackets.
         !self.function.starts_with("0x") && (self.function != self.module)
@@ -120,12 +119,10 @@ impl CallTree {
         within("what was spent", spent.unwrap_or(u64::MAX), &(0..=COUNTER_MAX))
     }
 
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.nodes.iter().map(|node| node.own).fold(0, u64::saturating_add)
     }
 
-    #[must_use]
     pub fn inclusive(&self) -> Vec<u64> {
         let mut all: Vec<u64> = self.nodes.iter().map(|node| node.own).collect();
         // Callees come after their callers.
@@ -200,7 +197,6 @@ pub struct Profile {
 
 impl Profile {
     /// Sampled CPU time of a tree per operation, microseconds.
-    #[must_use]
     pub fn sampled_us(&self, tree: &CallTree) -> f64 {
         tree.total() as f64 / f64::from(self.frequency.max(1)) / self.ops.max(1.0) * 1e6
     }

@@ -1,4 +1,4 @@
-//! A study's role in a search or a watch.
+//! A study's role in a search, and in a range of versions that is followed.
 
 use serde::{Deserialize, Serialize};
 
@@ -38,10 +38,10 @@ pub struct SearchPart {
     pub spent_s: f64,
 }
 
-/// The watch that a study or its search belongs to.
+/// A range of versions that is followed, to which a study or its search belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct WatchPart {
+pub struct FollowedRange {
     pub name: String,
     pub range: String,
 }

@@ -36,6 +36,31 @@ pub fn short_names(names: &[&str]) -> Vec<String> {
     short
 }
 
+/// Names without the options that all systems have; `None` if these have none, or two names would become equal.
+pub(crate) fn without_shared_options(names: &[String]) -> Option<Vec<String>> {
+    let parts: Vec<NameParts> = names.iter().map(|name| NameParts::new(name)).collect();
+    let differs = |other: &NameParts| {
+        parts.iter().any(|one| (one.version, &one.set) != (other.version, &other.set))
+    };
+    if names.iter().any(|name| is_url(name)) || !parts.first().is_some_and(differs) {
+        return None;
+    }
+    let is_own = |option: &&&str| {
+        // Options behind `+...` are unknown, and those that are cut may differ.
+        let is_cut = SHORTENED.ends_with(**option) || option.ends_with('…');
+        is_cut || parts.iter().any(|other| !other.set.contains(**option))
+    };
+    let kept: Vec<String> = parts
+        .iter()
+        .map(|own| {
+            let options = own.options.iter().filter(is_own).map(|option| format!("+{option}"));
+            format!("{}{}{}", own.version, options.collect::<String>(), own.suffix)
+        })
+        .collect();
+    let number = |names: &[String]| names.iter().collect::<BTreeSet<_>>().len();
+    (number(&kept) == number(names)).then_some(kept)
+}
+
 fn is_long(name: &str) -> bool {
     !is_url(name) && name.contains('+') && name.chars().nth(NAME_LETTERS).is_some()
 }
@@ -130,6 +155,28 @@ mod tests {
         assert_short(&[&old, &next], &["mysql@8.0+...", "mysql@9.7+..."]);
         let cut = "mysql@8.0+option_0=value_0+option_1=value_1+...";
         assert_short(&["mysql@8.0", &new], &["mysql@8.0", cut]);
+    }
+
+    #[test]
+    fn options_that_all_systems_have_are_left_out() {
+        let kept = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            without_shared_options(&names).unwrap_or(names)
+        };
+        assert_eq!(
+            kept(&["mysql@8.0+a=1+b=2", "mysql@8.4/rocksdb+a=1", "mysql@8.0+a=1+b=2 (twin)"]),
+            ["mysql@8.0+b=2", "mysql@8.4/rocksdb", "mysql@8.0+b=2 (twin)"]
+        );
+        for names in [
+            ["mysql@8.0+a=1", "mysql@8.0+a=1 (twin)"],
+            ["mysql@8.0+a=1", "old"],
+            ["mysql@8.0+...", "mysql@8.4+..."],
+            ["mysql@8.0+a=1", "mysql://me@h/d?x=+a=1"],
+            ["mysql@8.0+a=1 #2", "mysql@8.0+a=1 #2"],
+        ] {
+            assert_eq!(kept(&names), names);
+        }
+        assert!(kept(&[]).is_empty() && kept(&["mysql@8.0+a=1"]) == ["mysql@8.0+a=1"]);
     }
 
     /// Their differences lie beyond the visible part.

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::BLOCKS;
 use crate::{
-    Artifact, CellCount, CellId, CellProfile, CpuLists, DataContent, DataSet, EventKind, Gate,
-    Host, JudgedFigures, Preset, Priority, Schema, SearchPart, Series, Setup, ShardRun, Slice,
-    SliceId, SliceOutcome, StartFrom, StatementMode, StudyDocuments, SystemSpec, TableForm, Test,
-    TestSet, UserData, WatchPart, words,
+    Artifact, CellCount, CellId, CellProfile, CpuLists, DataContent, DataSet, EventKind,
+    FollowedRange, Host, JudgedFigures, Preset, Priority, RegressionLimits, Schema, SearchPart,
+    Series, Setup, ShardRun, Slice, SliceId, SliceOutcome, StartFrom, StatementMode,
+    StudyDocuments, SystemSpec, TableForm, Test, TestSet, UserData, words,
 };
 
 words! {
@@ -47,13 +47,11 @@ words! {
 
 impl Experiment {
     /// Whether one system runs at a time, so that memory and disk need to be large enough for one.
-    #[must_use]
     pub fn runs_one_system(self) -> bool {
         matches!(self, Self::Sequential | Self::Consecutive)
     }
 
     /// Whether tests are steps that build on each other.
-    #[must_use]
     pub fn has_steps(self) -> bool {
         matches!(self, Self::Stepwise | Self::Consecutive)
     }
@@ -90,7 +88,6 @@ pub struct PlannedCell {
 }
 
 impl PlannedCell {
-    #[must_use]
     pub fn new(id: CellId) -> Self {
         Self {
             id,
@@ -104,13 +101,11 @@ impl PlannedCell {
         }
     }
 
-    #[must_use]
     pub fn warm_time_us(&self) -> u64 {
         self.warm_us.map_or(u64::from(self.warm_ms) * 1000, u64::from)
     }
 
     /// Turns of each system in a round: one, or an even number for balance.
-    #[must_use]
     pub fn turns(&self) -> u32 {
         match self.slice_ms / self.turn_ms.max(1) {
             0 | 1 => 1,
@@ -158,10 +153,10 @@ pub struct Study {
     /// Name of the terms on which servers are started; `None` for published results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<String>,
-    /// The limits that its systems must keep within; `None` if the study is no gate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<Gate>,
-    /// The figures that its answer and its gate are about, and that decide when it has measured enough.
+    /// The limits that its systems must keep within, if it has any.
+    #[serde(rename = "gate", default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<RegressionLimits>,
+    /// The figures that its answer and its limits are about, and that decide when it has measured enough.
     #[serde(default, skip_serializing_if = "is_default")]
     pub judge: JudgedFigures,
     /// Whether the machine was too noisy to decide by time when it began. Slices are then half as long, and a test has
@@ -171,9 +166,9 @@ pub struct Study {
     /// The search that it is a part of, if it is one.
     #[serde(rename = "bisect", default, skip_serializing_if = "Option::is_none")]
     pub search: Option<SearchPart>,
-    /// The watch that it belongs to, if it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watch: Option<WatchPart>,
+    /// The followed range that it belongs to, if it does.
+    #[serde(rename = "watch", default, skip_serializing_if = "Option::is_none")]
+    pub followed: Option<FollowedRange>,
     /// The request of the user, of which the crate `assay-plan` knows the shape; null for published results.
     #[serde(skip)]
     pub request: serde_json::Value,
@@ -199,7 +194,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Study {
     /// A study that measured each cell once, as in published results.
-    #[must_use]
     pub fn published(id: String, started_ms: i64, cells: &[CellId]) -> Self {
         let setups: BTreeSet<Setup> = cells.iter().map(|cell| cell.setup).collect();
         Self {
@@ -220,11 +214,11 @@ impl Study {
             table_form: TableForm::default(),
             statements: StatementMode::Prepared,
             terms: None,
-            gate: None,
+            limits: None,
             judge: JudgedFigures::default(),
             is_noisy: false,
             search: None,
-            watch: None,
+            followed: None,
             request: serde_json::Value::Null,
             recipe: String::new(),
             count_command: None,
@@ -233,19 +227,17 @@ impl Study {
         }
     }
 
-    /// Whether CPU time cannot answer its question: the user asks for time, or a gate judges time.
-    #[must_use]
+    /// Whether CPU time cannot answer its question: the user asks for time, or limits are about time.
     pub fn answers_by_time_only(&self) -> bool {
         match self.judge {
             JudgedFigures::Time => true,
-            JudgedFigures::Both => self.gate.is_some(),
+            JudgedFigures::Both => self.limits.is_some(),
             JudgedFigures::Cpu => false,
         }
     }
 
     /// About how many seconds it takes to count the instructions of its tests, each on its data once, on this many
     /// systems.
-    #[must_use]
     pub fn counting_s(&self, systems: usize) -> f64 {
         let tests: BTreeSet<(Test, DataSet)> =
             self.cells.iter().map(|cell| (cell.id.test, cell.id.setup.data())).collect();
@@ -253,35 +245,29 @@ impl Study {
     }
 
     /// See [`Schema::for_tests`].
-    #[must_use]
     pub fn schema(&self) -> &'static Schema {
         Schema::for_tests(self.cells.first().map(|cell| cell.id.test))
     }
 
     /// Tables of the measured user workload; `None` for sysbench's tests.
-    #[must_use]
     pub fn user_data(&self) -> Option<&'static UserData> {
         self.cells.iter().find_map(|cell| cell.id.test.user_data())
     }
 
-    #[must_use]
     pub fn workload(&self) -> Option<&'static str> {
         self.cells.iter().find_map(|cell| cell.id.test.workload())
     }
 
     /// See [`crate::WorkloadFacts::has_known_tables`].
-    #[must_use]
     pub fn has_known_tables(&self) -> bool {
         self.schema().facts().has_known_tables()
     }
 
     /// Segments of a test that is a step; 1 for other tests.
-    #[must_use]
     pub fn segments_of(&self, test: Test) -> u32 {
         test.ibench().map_or(1, |step| step.segments(self.segments))
     }
 
-    #[must_use]
     pub fn is_insert_benchmark(&self) -> bool {
         self.cells.iter().any(|cell| cell.id.test.ibench().is_some())
     }
@@ -331,7 +317,6 @@ pub struct Run {
 }
 
 impl Run {
-    #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         self.updated_ms.saturating_sub(self.started_ms) as f64 / 1e3
     }
@@ -418,31 +403,26 @@ pub struct StudyRecord {
 
 impl StudyRecord {
     /// Whether others measured the systems: assay knows only published results.
-    #[must_use]
     pub fn is_reported(&self) -> bool {
         self.systems.iter().any(|system| matches!(system.artifact, Artifact::Reported(_)))
     }
 
     /// Whether nothing was timed, only instructions counted.
-    #[must_use]
     pub fn counts_only(&self) -> bool {
         self.study.experiment == Experiment::Counted
     }
 
     /// Start; `None` for published results, whose `started_ms` is the time of their import.
-    #[must_use]
     pub fn began_ms(&self) -> Option<i64> {
         (!self.is_reported()).then_some(self.study.started_ms)
     }
 
     /// Time spent on it, seconds; `None` for published results, as only their import took time.
-    #[must_use]
     pub fn spent_s(&self) -> Option<f64> {
         (!self.is_reported()).then(|| self.elapsed_s())
     }
 
     /// A study without any measurement yet.
-    #[must_use]
     pub fn new(study: Study, host: Host, systems: Vec<System>) -> Self {
         let run = Run {
             started_ms: study.started_ms,
@@ -472,14 +452,12 @@ impl StudyRecord {
     }
 
     /// The machine on which the study began.
-    #[must_use]
     pub fn host(&self) -> &Host {
         static UNKNOWN: Host = Host::unknown();
         self.runs.first().map_or(&UNKNOWN, |run| &run.host)
     }
 
     /// `None` if it is a whole study, measured as such or collected from its shards.
-    #[must_use]
     pub fn shard(&self) -> Option<&ShardRun> {
         let shard = self.runs.last().and_then(|run| run.shard.as_ref());
         shard.filter(|shard| shard.study != self.study.id)
@@ -506,13 +484,11 @@ impl StudyRecord {
     }
 
     /// Allowed time including extensions, seconds.
-    #[must_use]
     pub fn budget_s(&self) -> f64 {
         self.study.budget_s + self.added().map(|(seconds, _)| f64::from(seconds)).sum::<f64>()
     }
 
     /// Maximum number of blocks including extensions, up to the limit of a study.
-    #[must_use]
     pub fn blocks_max(&self) -> u32 {
         let all =
             self.added().fold(self.study.blocks, |sum, (_, blocks)| sum.saturating_add(blocks));
@@ -520,7 +496,6 @@ impl StudyRecord {
     }
 
     /// Time spent on the study without pauses between runs, seconds.
-    #[must_use]
     pub fn elapsed_s(&self) -> f64 {
         self.runs.iter().map(Run::elapsed_s).sum()
     }

@@ -94,7 +94,6 @@ impl SystemSpec {
     }
 
     /// The system without server options, which determines its binaries.
-    #[must_use]
     pub fn without_options(&self) -> Self {
         Self { overrides: Vec::new(), ..self.clone() }
     }

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::workload::{Sbtest, WorkloadFacts};
-use crate::{IbenchStep, LuaScript, Script, Tpcc, UserData, words};
+use crate::{IbenchStep, LuaScript, Renewal, Script, Tpcc, UserData, words};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -171,6 +171,9 @@ pub struct PlanningFacts {
     pub is_timed_as_published: bool,
     /// Runs once unreported before measurement when posts are reproduced, to bring its data into memory.
     pub warms_itself: bool,
+    /// The tail of its latencies is judged too: an event is what a user of an application waits for.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub judges_tail: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -196,6 +199,12 @@ impl Definition {
     pub fn group(&self, set: TestSet) -> &Group {
         let own = self.groups.iter().find(|(own, _)| *own == set);
         own.map_or(&self.group, |(_, group)| group)
+    }
+
+    /// Whether its events open connections, whose threads and processes are unknown beforehand.
+    pub fn opens_connections(&self) -> bool {
+        let mut steps = self.roles.iter().flat_map(|role| &role.script.steps);
+        steps.any(|step| step.renews == Some(Renewal::Connection))
     }
 }
 

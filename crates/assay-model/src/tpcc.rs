@@ -33,7 +33,6 @@ impl Tpcc {
     }
 
     /// Size of the tables after the load, bytes. Most rows are short; orders add rows at run time.
-    #[must_use]
     pub fn loaded_bytes(&self) -> u64 {
         self.rows().saturating_mul(ROW_BYTES)
     }

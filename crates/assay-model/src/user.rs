@@ -204,7 +204,6 @@ fn value_bytes(values: &Generator) -> u64 {
 
 impl UserData {
     /// Estimated size of the tables after the load, bytes.
-    #[must_use]
     pub fn loaded_bytes(&self) -> u64 {
         // A system takes one of the dumps.
         let dumps = self.dump.iter().flat_map(|it| [&it.mysql, &it.postgres]).flatten();
@@ -215,6 +214,11 @@ impl UserData {
     /// Known rows of all tables after the load: without those that scripts fill.
     pub fn rows(&self) -> u64 {
         self.tables.iter().filter_map(UserTable::count).map(u64::from).sum()
+    }
+
+    /// Whether its statements are for tables that a server already has.
+    pub fn uses_existing_tables(&self) -> bool {
+        self.tables.is_empty() && self.dump.is_none()
     }
 
     pub fn dump(&self, dialect: Dialect) -> Option<&UserDump> {

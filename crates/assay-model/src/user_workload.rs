@@ -30,7 +30,7 @@ impl WorkloadFacts for UserData {
     }
 
     fn data_in_words(&self, _: Setup) -> String {
-        if self.tables.is_empty() && self.dump.is_none() {
+        if self.uses_existing_tables() {
             return "tables that are there".to_owned();
         }
         let (rows, tables) = (self.rows(), self.tables.len() as u64);

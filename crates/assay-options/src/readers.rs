@@ -10,20 +10,22 @@ use crate::units::{parse_clients, parse_count, parse_duration_s};
 
 /// The help lists the words with the documentation of the values.
 pub fn word<T: Words>() -> impl TypedValueParser<Value = T> {
-    one_of(T::WORDS.iter().map(|&(value, word, about)| (value, word, word, about)))
+    let none: &[&str] = &[];
+    one_of(T::WORDS.iter().map(move |&(value, word, about)| (value, word, none, about)))
 }
 
-/// Reads one of some words: each with its value, the word for it in files, and its help.
+/// Reads one of some words: each with its value, its aliases, and its help.
 pub fn one_of<T: Words>(
-    words: impl IntoIterator<Item = (T, &'static str, &'static str, &'static str)>,
+    words: impl IntoIterator<Item = (T, &'static str, &'static [&'static str], &'static str)>,
 ) -> impl TypedValueParser<Value = T> {
     let words: Vec<_> = words.into_iter().collect();
-    let shown = words.iter().map(|(_, word, in_files, about)| {
-        PossibleValue::new(*word).alias(*in_files).help(about.trim().trim_end_matches('.'))
+    let shown = words.iter().map(|(_, word, aliases, about)| {
+        let help = about.trim().trim_end_matches('.');
+        PossibleValue::new(*word).aliases(aliases.iter().copied()).help(help)
     });
     PossibleValuesParser::new(shown).try_map(move |typed: String| {
-        let found =
-            words.iter().find(|(_, word, in_files, _)| [*word, *in_files].contains(&&*typed));
+        let is_typed = |word: &str, aliases: &[&str]| word == typed || aliases.contains(&&*typed);
+        let found = words.iter().find(|(_, word, aliases, _)| is_typed(word, aliases));
         found.map(|(value, ..)| *value).ok_or("no such word")
     })
 }

@@ -11,26 +11,32 @@ fn counted_request(request: &Request) -> Option<Request> {
     let is_countable = request.insert_bench.is_none()
         && request.preset != Preset::Published
         && !request.has_running_servers();
-    let mut counted = Request {
-        count: Counting::Only,
-        judge: JudgedFigures::default(),
-        budget_s: None,
-        threshold: None,
-        twin: None,
-        slice_s: None,
-        write_slice_s: None,
-        turn_s: None,
-        blocks: None,
-        rounds: None,
-        placement: None,
-        server_cpus: None,
-        client_cpus: None,
-        priority: None,
-        ..request.clone().without_looks()
-    };
+    let untimed = request.clone().untimed();
+    let mut counted = Request { count: Counting::Only, threshold: None, ..untimed };
     counted.setups.iter_mut().for_each(|setup| setup.clients = None);
     counted.setups.dedup();
     is_countable.then_some(counted)
+}
+
+impl Request {
+    /// Without the options that have a meaning only where time is measured.
+    pub(crate) fn untimed(self) -> Self {
+        Self {
+            judge: JudgedFigures::default(),
+            budget_s: None,
+            twin: None,
+            slice_s: None,
+            write_slice_s: None,
+            turn_s: None,
+            blocks: None,
+            rounds: None,
+            placement: None,
+            server_cpus: None,
+            client_cpus: None,
+            priority: None,
+            ..self.without_looks()
+        }
+    }
 }
 
 /// The command that counts what a request times; `None` where it cannot be counted or is counted anyway, and where one

@@ -38,16 +38,7 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> PlanResult<Effort> {
         preset.write_slice_ms *= suite.write_factor;
         preset.write_turn_ms *= suite.write_factor;
     }
-    for (option, seconds) in [
-        ("--slice", request.slice_s),
-        ("--write-slice", request.write_slice_s),
-        ("--turn", request.turn_s),
-    ] {
-        if let Some(seconds) = seconds.filter(|seconds| *seconds > f64::from(SLICE_MS) / 1000.0) {
-            let why = "a slice lasts at most a day";
-            return Err(PlanError::out_of_range(option, duration_text(seconds), why));
-        }
-    }
+    refuse_longer(request, f64::from(SLICE_MS) / 1000.0, "a slice lasts at most a day")?;
     if request.count == Counting::Only && preset.experiment == Experiment::Interleaved {
         let experiment = Experiment::Counted;
         let once = Effort { clients: vec![1], budget_s: 0.0, blocks: 1, rounds: 1, ..preset };
@@ -55,12 +46,13 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> PlanResult<Effort> {
     }
     if preset.experiment == Experiment::Interleaved {
         refuse_turns(request)?;
-        refuse_slices_beyond(request.budget_s.unwrap_or(preset.budget_s), request)?;
+        let longest_s = request.budget_s.unwrap_or(preset.budget_s).max(SLICE_S_FREE);
+        refuse_longer(request, longest_s, "it is longer than the budget of the whole study")?;
     }
     if preset.experiment == Experiment::Sequential {
         let repeated = [
-            ("--blocks", request.blocks.map(|blocks| blocks.to_string())),
-            ("--rounds", request.rounds.map(|rounds| rounds.to_string())),
+            ("blocks =", request.blocks.map(|blocks| blocks.to_string())),
+            ("rounds =", request.rounds.map(|rounds| rounds.to_string())),
             ("--budget", request.budget_s.map(duration_text)),
         ];
         if let Some((option, value)) = repeated.into_iter().find_map(|(o, v)| Some((o, v?))) {
@@ -70,8 +62,8 @@ pub(crate) fn effort(request: &Request, cpus: u32) -> PlanResult<Effort> {
         return Ok(preset);
     }
     Ok(Effort {
-        blocks: in_range("--blocks", request.blocks.unwrap_or(preset.blocks), &BLOCKS)?,
-        rounds: in_range("--rounds", request.rounds.unwrap_or(preset.rounds), &ROUNDS)?,
+        blocks: in_range("blocks =", request.blocks.unwrap_or(preset.blocks), &BLOCKS)?,
+        rounds: in_range("rounds =", request.rounds.unwrap_or(preset.rounds), &ROUNDS)?,
         ..preset
     })
 }
@@ -87,7 +79,7 @@ const SLICE_S_FREE: f64 = 60.0;
 
 fn refuse_turns(request: &Request) -> PlanResult<()> {
     let Some(turn_s) = request.turn_s else { return Ok(()) };
-    let refused = |why: String| Err(PlanError::out_of_range("--turn", duration_text(turn_s), why));
+    let refused = |why: String| Err(PlanError::out_of_range("turn =", duration_text(turn_s), why));
     for slice_s in [request.slice_s, request.write_slice_s].into_iter().flatten() {
         let slice = duration_text(slice_s);
         if turn_s > slice_s {
@@ -100,19 +92,14 @@ fn refuse_turns(request: &Request) -> PlanResult<()> {
     Ok(())
 }
 
-fn refuse_slices_beyond(budget_s: f64, request: &Request) -> PlanResult<()> {
-    let longest_s = budget_s.max(SLICE_S_FREE);
-    for (option, seconds) in [
-        ("--slice", request.slice_s),
-        ("--write-slice", request.write_slice_s),
-        ("--turn", request.turn_s),
-    ] {
-        if let Some(seconds) = seconds.filter(|seconds| *seconds > longest_s) {
-            let why = "it is longer than the budget of the whole study";
-            return Err(PlanError::out_of_range(option, duration_text(seconds), why));
-        }
-    }
-    Ok(())
+fn refuse_longer(request: &Request, longest_s: f64, why: &str) -> PlanResult<()> {
+    let Request { slice_s, write_slice_s, turn_s, .. } = *request;
+    let given = [("slice =", slice_s), ("write-slice =", write_slice_s), ("turn =", turn_s)];
+    let is_longer = |seconds: &f64| *seconds > longest_s;
+    let longer =
+        given.into_iter().find_map(|(key, seconds)| Some((key, seconds.filter(is_longer)?)));
+    let refused = |(key, seconds)| Err(PlanError::out_of_range(key, duration_text(seconds), why));
+    longer.map_or(Ok(()), refused)
 }
 
 /// Rows of each table if the request names none.

@@ -182,7 +182,7 @@ impl Hint for PlanError {
             ],
             Self::Url { why } => {
                 let example = "for example `mysql://user@127.0.0.1:3306/sbtest` or \
-                               `mysql://user@/sbtest?socket=/run/mysqld/mysqld.sock`";
+                               `postgres://user@/sbtest?socket=/run/postgresql/.s.PGSQL.5432`";
                 let ours =
                     (why == NO_SCHEME).then_some("`assay server list` shows the URLs of sandboxes");
                 [example].into_iter().chain(ours).map(str::to_owned).collect()

@@ -9,7 +9,6 @@ pub mod document;
 mod effort;
 mod error;
 mod fits;
-mod gate;
 pub mod glob;
 mod insert_bench;
 mod limits;
@@ -20,6 +19,7 @@ mod outlook;
 mod participants;
 mod plan;
 mod precision;
+mod regression_limits;
 mod request;
 mod scheduling;
 mod sequence;
@@ -32,6 +32,7 @@ mod study_file;
 mod suites;
 mod system_name;
 mod tests_glob;
+mod tls_words;
 mod url;
 mod workload;
 
@@ -47,7 +48,6 @@ pub use counting::count_command;
 pub use document::FileError;
 pub use error::{PlanError, PlanResult, SearchedTests};
 pub use fits::{MachineFacts, check_audit, check_memory, notes_on_logs};
-pub use gate::{gate, note_on_limits, parse_limit};
 pub use memory::{advised, scaled_to};
 pub use nearest::nearest;
 pub use order::{connect_order, round_order, start_order};
@@ -58,9 +58,10 @@ pub use outlook::{
 pub use participants::{PlannedSystem, StudyPlan};
 pub use plan::{check_user_tables, check_user_test, plan, plan_of};
 pub use precision::Needs;
+pub use regression_limits::{note_on_limits, parse_limit, regression_limits};
 pub use request::{
-    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, THRESHOLD, parse_share,
-    ps_mode, usual_terms,
+    InsertBenchRequest, LONGER_LOOK, LimitsRequest, Request, SetupRequest, SystemRequest,
+    THRESHOLD, parse_share, ps_mode, usual_terms,
 };
 pub use scheduling::without_realtime;
 pub use sequence::{SequenceStep, sequence};
@@ -69,13 +70,16 @@ pub use short_slices::shortened;
 pub use size::{COUNTED_INSTANCES, cache_mb, largest, log_mb};
 pub use size_overrides::SizeOverrides;
 pub use study::request_of;
-pub use study_file::{SubjectTable, read_study, read_subject, shell_quoted, write_study};
+pub use study_file::{
+    SubjectTable, read_study, read_subject, shell_quoted, study_key, write_study,
+};
 pub use suites::{SuiteFacts, SuiteOptions, suite_facts};
 pub use system_name::{parse_engine, parse_system, repository_login};
 pub use tests_glob::{is_script, name_matcher, select_of, select_tests};
+pub use tls_words::{TlsDemand, TlsWords};
 pub use url::{ServerPlace, ServerUrl, parse_url};
 pub use workload::{
     FileExtent, NamedFile, PGBENCH_SCRIPTS, ReadFile, ReadFileOf, ScriptOptions, UserFile,
-    UserWorkload, WorkloadFile, is_lua, lua_workload, pgbench_script, read_workload,
-    read_workload_files, script_variable,
+    UserWorkload, WorkloadFile, is_lua, is_pgbench, lua_workload, pgbench_script, read_workload,
+    read_workload_files,
 };

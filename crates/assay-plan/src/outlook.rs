@@ -169,12 +169,12 @@ fn in_words(study: &Study, fitting: Fitting, needs: Needs, noise: Option<&Noise>
         counted(blocks, if needs.is_resumed { "further block" } else { "block" })
     );
     let takes_s = f64::from(blocks) * (fitting.start_s + rounds * fitting.once_s);
-    // `resume` has neither of the options that would use more.
+    // `resume` has neither of the keys that would use more.
     let is_bounded =
         !needs.is_resumed && blocks >= study.blocks && rounds >= f64::from(study.rounds);
     let allowed = match is_bounded && takes_s < USED * left_s {
         true => format!(
-            "{what}; it measures {passes}, about {} of {}: a higher `--rounds` or `--blocks` uses more",
+            "{what}; it measures {passes}, about {} of {}: higher `rounds` or `blocks` (`--key`) use more",
             about(takes_s),
             about(left_s)
         ),
@@ -547,7 +547,7 @@ mod tests {
         let message = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 10.0, None);
         assert!(message.contains("preset smoke calls changes of more than"), "{message}");
         let message = told_of(&planned(Preset::Smoke, &["point-query"]), 2, 60.0, None);
-        let expected = "; it measures 2 blocks of 2 passes, about 4 s of 60 s: a higher `--rounds`";
+        let expected = "; it measures 2 blocks of 2 passes, about 4 s of 60 s: higher `rounds`";
         assert!(message.contains(expected), "{message}");
     }
 

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use assay_model::{
-    CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, JudgedFigures,
-    PlannedCell, Priority, Schema, Setup, StatementMode, Study, SystemSpec, Test, UserData,
-    UserStep,
+    CellId, Class, Counting, CpuPlacement, DataSet, Dialect, Experiment, PlannedCell, Priority,
+    Schema, Setup, StatementMode, Study, SystemSpec, Test, UserData, UserStep,
 };
 use assay_terms::Terms;
 
@@ -13,7 +12,6 @@ use crate::config_file::asked;
 use crate::effort::{Effort, effort};
 use crate::error::{PlanError, PlanResult};
 use crate::fits::{MachineFacts, check_machine};
-use crate::gate::gate;
 use crate::insert_bench;
 use crate::limits::{
     CELLS, CLIENTS, FEWER_SYSTEMS, NAME_BYTES, RESULTS, ROWS, SYSTEMS, TABLES, at_most, in_range,
@@ -21,10 +19,12 @@ use crate::limits::{
 use crate::memory::advised;
 use crate::outlook::blocks_within;
 use crate::participants::{PlannedSystem, StudyPlan, systems};
+use crate::regression_limits::regression_limits;
 use crate::request::{Request, SetupRequest};
 use crate::scheduling::{CellScheduling, pins_connections};
 use crate::size::Footprint;
 use crate::study::study_of;
+use crate::study_file::first_change;
 use crate::suites::suite_facts;
 use crate::tests_glob::select_of;
 
@@ -62,8 +62,8 @@ fn check_size(plan: &StudyPlan) -> PlanResult<()> {
 
 fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> PlanResult<StudyPlan> {
     let effort = effort(request, machine.cpus)?;
-    if request.gate.is_some() && effort.experiment == Experiment::Sequential {
-        let why = "a gate needs repeated measurements, and preset published runs each test once";
+    if request.limits.is_some() && effort.experiment == Experiment::Sequential {
+        let why = "limits need repeated measurements, and preset published runs each test once";
         return Err(PlanError::out_of_range("--preset", request.preset.word(), why));
     }
     check_suite(request, &effort)?;
@@ -102,7 +102,8 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
     let scheduling =
         CellScheduling::new(request, effort.experiment, &systems, pooled.is_some(), machine)?;
     let cells = cells(request, &effort, &tests, &setups, &scheduling);
-    let limits = request.gate.as_ref().map(|limits| gate(limits, request.set, &cells));
+    let limits =
+        request.limits.as_ref().map(|limits| regression_limits(limits, request.set, &cells));
     let budget_s = match effort.experiment {
         Experiment::Interleaved | Experiment::Stepwise | Experiment::Consecutive => {
             request.budget_s.unwrap_or(effort.budget_s)
@@ -119,7 +120,7 @@ fn plan_tests(request: &Request, machine: MachineFacts, suite: Vec<Test>) -> Pla
         cells,
         setups,
         experiment: effort.experiment,
-        gate: limits.transpose()?,
+        limits: limits.transpose()?,
         ..study_of(request)
     };
     let scaled = request.scaled.clone();
@@ -152,23 +153,9 @@ fn check_counting(request: &Request, systems: &[PlannedSystem]) -> PlanResult<()
         return Ok(());
     }
     let has_clients = |setup: &SetupRequest| setup.clients.as_ref().is_some_and(|it| *it != [1]);
-    let given = [
-        ("--budget", request.budget_s.is_some()),
-        ("--slice", request.slice_s.is_some()),
-        ("--write-slice", request.write_slice_s.is_some()),
-        ("--turn", request.turn_s.is_some()),
-        ("--blocks", request.blocks.is_some()),
-        ("--rounds", request.rounds.is_some()),
-        ("--twin", request.twin.is_some()),
-        ("--placement", request.placement.is_some()),
-        ("--server-cpus", request.server_cpus.is_some()),
-        ("--client-cpus", request.client_cpus.is_some()),
-        ("--priority", request.priority.is_some()),
-        ("--judge", request.judge != JudgedFigures::default()),
-        ("--clients", request.setups.iter().any(has_clients)),
-    ];
-    match given.into_iter().find(|(_, is_given)| *is_given) {
-        Some((option, _)) => Err(PlanError::NothingTimed { option }),
+    let clients = request.setups.iter().any(has_clients).then_some("clients");
+    match first_change(request, &request.clone().untimed()).or(clients) {
+        Some(option) => Err(PlanError::NothingTimed { option }),
         None => Ok(()),
     }
 }

@@ -4,7 +4,7 @@ use assay_model::{COUNT_THRESHOLD, Preset, Suite};
 use assay_workloads::OltpOptions;
 
 use super::*;
-use crate::request::{GateRequest, SystemRequest};
+use crate::request::{LimitsRequest, SystemRequest};
 
 fn request() -> Request {
     Request::of_systems(&["mariadb@10.11".to_owned(), "mariadb@11.8".to_owned()])
@@ -55,7 +55,7 @@ fn turns_fit_into_slices() {
     for (turn_s, slice_s) in [(0.3, 0.2), (0.001, 101.0)] {
         let refused = planned(turn_s, Some(slice_s));
         assert!(
-            matches!(refused, Err(PlanError::OutOfRange { option: "--turn", .. })),
+            matches!(refused, Err(PlanError::OutOfRange { option: "turn =", .. })),
             "{refused:?}"
         );
     }
@@ -384,8 +384,9 @@ fn a_study_that_only_counts_has_one_client_and_takes_no_word_on_time() {
     let command = study.recipe.lines().next().unwrap();
     assert!(command.starts_with("# assay count mariadb@10.11 "), "{command}");
     for (option, wrong) in [
-        ("--budget", Request { budget_s: Some(60.0), ..counts.clone() }),
-        ("--twin", Request { twin: Some(true), ..counts.clone() }),
+        ("budget", Request { budget_s: Some(60.0), ..counts.clone() }),
+        ("soak", Request { soak_s: Some(600.0), ..counts.clone() }),
+        ("twin", Request { twin: Some(true), ..counts.clone() }),
     ] {
         let error = plan(&wrong, MACHINE).unwrap_err();
         assert_eq!(error, PlanError::NothingTimed { option });
@@ -394,8 +395,8 @@ fn a_study_that_only_counts_has_one_client_and_takes_no_word_on_time() {
 
 #[test]
 fn a_gate_on_instructions_has_a_limit_and_a_command_of_its_own() {
-    let gate = GateRequest { most: 0.01, ..GateRequest::default() };
-    let asked = Request { count: Counting::Only, gate: Some(gate), ..request() };
+    let limits = LimitsRequest { most: 0.01, ..LimitsRequest::default() };
+    let asked = Request { count: Counting::Only, limits: Some(limits), ..request() };
     let study = plan(&asked, MACHINE).unwrap().study;
     let recipe = &study.recipe;
     assert!(recipe.contains("--count --max-more 1%"), "{recipe}");
@@ -403,7 +404,7 @@ fn a_gate_on_instructions_has_a_limit_and_a_command_of_its_own() {
         recipe.contains("max-more = \"1%\"") && recipe.contains("count = \"only\""),
         "{recipe}"
     );
-    assert_eq!(crate::request_of(&study).unwrap().gate, asked.gate);
+    assert_eq!(crate::request_of(&study).unwrap().limits, asked.limits);
     let timed = recipe.replace("count = \"only\"\n", "");
     let error = crate::read_study("x.toml", &timed).unwrap_err().to_string();
     assert!(error.contains("`[gate]` lacks `max-slowdown`"), "{error}");

@@ -2,7 +2,7 @@
 //!
 //! An option is a field: its doc comment is the help of the option and its row in the command-line reference, its
 //! parser reads both the option and the key of the same name in study files, and its position determines the order in
-//! both.
+//! both. A hidden one is a key alone: in a command, `--key` gives it (`assay-command/src/keys.rs`).
 
 use assay_model::limits::ibench::{INDEXES, PARTITIONS, QUERY_S, SEGMENTS, TRANSACTION_S};
 use assay_model::limits::user::SCALE;
@@ -11,11 +11,11 @@ use assay_model::{
     ScaledSizes, StatementMode, Suite, TestSet, Words as _, read_cpus,
 };
 use assay_options::{
-    client_counts, count, cpu_list, parse_budget_s, parse_duration_s, parse_percent, switch, whole,
-    whole_seconds, word,
+    client_counts, count, cpu_list, one_of, parse_budget_s, parse_duration_s, parse_percent,
+    switch, whole, whole_seconds, word,
 };
 use assay_workloads::{OltpOptions, TpccOptions};
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +24,9 @@ use crate::limits::{BLOCKS, CLIENTS, ROUNDS, ROWS, TABLES};
 use crate::system_name::name_of;
 use crate::url::parse_url;
 use crate::workload::{ScriptOptions, script_variable};
+
+/// Id of the option of a longer look, whose word belongs to a wing.
+pub const LONGER_LOOK: &str = "soak_s";
 
 const WORKLOAD: &str = "Workload";
 const EXPERIMENT: &str = "Experiment";
@@ -46,10 +49,10 @@ pub struct Request {
     #[arg(skip)]
     pub setups: Vec<SetupRequest>,
 
-    /// The limits that the systems must keep within, if the study is a gate.
+    /// The limits that the systems must keep within, if the study has limits.
     #[serde(skip)]
     #[arg(skip)]
-    pub gate: Option<GateRequest>,
+    pub limits: Option<LimitsRequest>,
 
     /// The Insert Benchmark instead of the published tests.
     #[serde(skip)]
@@ -78,22 +81,20 @@ pub struct Request {
     #[arg(conflicts_with_all = ["suite", "set", "tables", "rows", "check"])]
     pub workload: Vec<String>,
 
-    /// Scale factor of the tables of pgbench scripts [default: 1]
-    #[arg(long, value_name = "N", value_parser = whole(SCALE))]
-    #[arg(allow_negative_numbers = true, help_heading = WORKLOAD, hide_short_help = true)]
+    /// Scale factor of the tables of pgbench scripts.
+    #[arg(long, hide = true, value_parser = whole(SCALE))]
     pub scale: Option<u32>,
 
-    /// Define a variable for pgbench scripts
-    #[arg(long, short = 'D', value_name = "NAME=VALUE", value_parser = script_variable)]
-    #[arg(help_heading = WORKLOAD, hide_short_help = true)]
+    /// Variables of pgbench scripts.
+    #[arg(long, hide = true, value_parser = script_variable)]
     pub define: Vec<String>,
 
-    /// Options of the Lua script, such as `--tables=4`.
+    /// Options of the Lua script or the pgbench scripts, such as `--tables=4`.
     #[arg(skip)]
     pub script_options: Vec<String>,
 
-    /// Let the Lua script use files outside of its directory and run programs
-    #[arg(long, help_heading = WORKLOAD, hide_short_help = true)]
+    /// Whether the Lua script may use files outside of its directory and run programs.
+    #[arg(long, hide = true)]
     pub allow_script_io: bool,
 
     /// Collection of tests
@@ -145,7 +146,7 @@ pub struct Request {
 
     /// Sample where the servers spend their CPU time, and what they wait for
     ///
-    /// This follows the study, in tests that changed or in all.
+    /// This follows the study, in tests that changed or in all of them (`--profile=all`).
     #[arg(long, value_name = "TESTS", value_parser = word::<Profiling>(), hide_default_value = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_value = Profiling::default().word())]
     #[arg(default_missing_value = Profiling::Changed.word())]
@@ -193,38 +194,33 @@ pub struct Request {
     pub priority: Option<Priority>,
 
     /// Whether statements are prepared on the server (`auto`), sent as text (`disable`), or parsed and planned each
-    /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` will do too
+    /// time with the values apart (`extended`, Postgres only); pgbench's words `prepared` and `simple` work too
     #[arg(long = "db-ps-mode", visible_alias = "protocol", short = 'M', value_name = "MODE")]
     #[arg(value_parser = ps_mode(), default_value = "auto")]
     #[arg(help_heading = WORKLOAD, hide_short_help = true)]
     pub statements: StatementMode,
 
-    /// Measured time of every slice, such as `100ms` [default: by preset and test]
-    #[arg(long = "slice", value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
-    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    /// Measured time of every slice.
+    #[arg(long = "slice", value_name = "TIME", value_parser = parse_duration_s, hide = true)]
     #[serde(rename = "slice")]
     pub slice_s: Option<f64>,
 
-    /// Measured time of every write slice [default: `--slice`, else by preset]
-    #[arg(long = "write-slice", value_name = "TIME", value_parser = parse_duration_s)]
-    #[arg(allow_hyphen_values = true, help_heading = EXPERIMENT, hide_short_help = true)]
+    /// Measured time of every write slice.
+    #[arg(long = "write-slice", value_name = "TIME", value_parser = parse_duration_s, hide = true)]
     #[serde(rename = "write-slice")]
     pub write_slice_s: Option<f64>,
 
-    /// Measured part of every turn: systems take turns within a round [default: `--slice`, else found by measuring]
-    #[arg(long = "turn", value_name = "TIME", value_parser = parse_duration_s, allow_hyphen_values = true)]
-    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    /// Measured part of every turn: systems take turns within a round.
+    #[arg(long = "turn", value_name = "TIME", value_parser = parse_duration_s, hide = true)]
     #[serde(rename = "turn")]
     pub turn_s: Option<f64>,
 
-    /// Maximum number of blocks, each with fresh instances of every system [default: by preset]
-    #[arg(long, value_name = "N", value_parser = whole(BLOCKS), allow_negative_numbers = true)]
-    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    /// Maximum number of blocks, each with fresh instances of every system.
+    #[arg(long, hide = true, value_parser = whole(BLOCKS))]
     pub blocks: Option<u32>,
 
-    /// Maximum number of slices of each test per block and system [default: by preset]
-    #[arg(long, value_name = "N", value_parser = whole(ROUNDS), allow_negative_numbers = true)]
-    #[arg(help_heading = EXPERIMENT, hide_short_help = true)]
+    /// Maximum number of slices of each test per block and system.
+    #[arg(long, hide = true, value_parser = whole(ROUNDS))]
     pub rounds: Option<u32>,
 
     /// Start all servers from your own `my.cnf` or `postgresql.conf`
@@ -241,9 +237,8 @@ pub struct Request {
     #[arg(help_heading = SERVERS)]
     pub scale_memory: Option<f64>,
 
-    /// Option of a config file for all systems of a product, such as `mysql: innodb_io_capacity=300`
-    #[arg(long = "config-option", value_name = "PRODUCT: NAME=VALUE", value_parser = common_option)]
-    #[arg(hide = true, help_heading = SERVERS)]
+    /// Options of config files for all systems of a product, such as `mysql: innodb_io_capacity=300`.
+    #[arg(long, hide = true, value_parser = common_option)]
     pub config_options: Vec<String>,
 
     /// The scaled sizes of config files, until the study begins.
@@ -269,23 +264,14 @@ pub struct Request {
 }
 
 pub fn ps_mode() -> impl TypedValueParser<Value = StatementMode> {
-    let words = |mode| match mode {
-        StatementMode::Prepared => ("auto", ["prepared", "named"]),
-        StatementMode::Text => ("disable", ["text", "simple"]),
-        StatementMode::Extended => ("extended", ["unnamed", "parsed"]),
-    };
-    let shown = StatementMode::WORDS.iter().map(move |&(mode, _, about)| {
-        let (word, aliases) = words(mode);
-        PossibleValue::new(word).aliases(aliases).help(about.trim().trim_end_matches('.'))
-    });
-    PossibleValuesParser::new(shown).map(move |typed: String| {
-        let is_typed = |mode| {
-            let (word, aliases) = words(mode);
-            word == typed || aliases.contains(&typed.as_str())
+    one_of(StatementMode::WORDS.iter().map(|&(mode, _, about)| {
+        let (word, aliases): (_, &[&str]) = match mode {
+            StatementMode::Prepared => ("auto", &["prepared", "named"]),
+            StatementMode::Text => ("disable", &["text", "simple"]),
+            StatementMode::Extended => ("extended", &["unnamed", "parsed"]),
         };
-        let mut modes = StatementMode::WORDS.iter().map(|(mode, ..)| *mode);
-        modes.find(|mode| is_typed(*mode)).unwrap_or_default()
-    })
+        (mode, word, aliases, about)
+    }))
 }
 
 pub const THRESHOLD: f64 = 0.02;
@@ -335,7 +321,6 @@ impl Request {
     }
 
     /// Without profiles and longer looks.
-    #[must_use]
     pub fn without_looks(self) -> Self {
         Self { profile: Profiling::None, soak_s: None, ..self }
     }
@@ -415,10 +400,10 @@ pub struct InsertBenchRequest {
     pub segments: Option<u32>,
 }
 
-/// The limits of a gate as the user asked for them.
+/// Limits as the user asked for them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GateRequest {
+pub struct LimitsRequest {
     /// Largest regression that passes where no limit applies: a share of the base's QPS, or of its CPU time or
     /// instructions per operation if those are judged.
     pub most: f64,

@@ -132,8 +132,8 @@ pub fn shard(
     study.cells = study.cells[part.cells.clone()].to_vec();
     let used: BTreeSet<Setup> = study.cells.iter().map(|cell| cell.id.setup).collect();
     study.setups.retain(|setup| used.contains(setup));
-    if let Some(gate) = &mut study.gate {
-        gate.margins = gate.margins[part.cells.clone()].to_vec();
+    if let Some(limits) = &mut study.limits {
+        limits.margins = limits.margins[part.cells.clone()].to_vec();
     }
     study.budget_s = part.budget_s;
     // Shards with the same cells have the same number of blocks.

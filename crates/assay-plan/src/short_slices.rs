@@ -41,7 +41,7 @@ fn shorter(cell: &PlannedCell) -> PlannedCell {
 
 #[cfg(test)]
 mod tests {
-    use assay_model::{Gate, JudgedFigures, TurnError};
+    use assay_model::{JudgedFigures, RegressionLimits, TurnError};
 
     use super::*;
     use crate::{MachineFacts, Request, plan};
@@ -103,9 +103,9 @@ mod tests {
         let timed = planned(&Request { judge: JudgedFigures::Time, ..request() });
         assert_eq!(shortened(&timed, 2, NEEDS, &noise(0.5)), None);
         let margins = vec![0.05; study.cells.len()];
-        let gate = Some(Gate { margins, allow_undecided: false });
-        let gate = Study { gate, ..study.clone() };
-        assert_eq!(shortened(&gate, 2, NEEDS, &noise(0.5)), None);
+        let limits = Some(RegressionLimits { margins, allow_undecided: false });
+        let limited = Study { limits, ..study.clone() };
+        assert_eq!(shortened(&limited, 2, NEEDS, &noise(0.5)), None);
         let smoke = planned(&Request { preset: Preset::Smoke, ..request() });
         assert_eq!(shortened(&smoke, 2, NEEDS, &noise(0.5)), None);
         let blocks = planned(&Request { blocks: Some(3), ..request() });

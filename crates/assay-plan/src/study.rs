@@ -9,7 +9,7 @@ use crate::counting::count_command;
 use crate::document::FileError;
 use crate::limits::{FEWER_SYSTEMS, SYSTEMS, at_most};
 use crate::request::{
-    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual_threshold,
+    InsertBenchRequest, LimitsRequest, Request, SetupRequest, SystemRequest, usual_threshold,
 };
 use crate::study_file::{read_study, write_study};
 use crate::url::parse_url;
@@ -36,11 +36,11 @@ pub(crate) fn study_of(request: &Request) -> Study {
         table_form: request.oltp.table_form(),
         statements: request.statements,
         terms: Some(request.terms.clone()),
-        gate: None,
+        limits: None,
         judge: request.judge,
         is_noisy: false,
         search: None,
-        watch: None,
+        followed: None,
         request: request.to_json(),
         recipe: write_study(request),
         count_command: count_command(request),
@@ -63,7 +63,8 @@ struct StoredRequest {
     options: Request,
     systems: Vec<SystemRequest>,
     setups: Vec<SetupRequest>,
-    gate: Option<GateRequest>,
+    #[serde(rename = "gate")]
+    limits: Option<LimitsRequest>,
     insert_bench: Option<InsertBenchRequest>,
     oltp: OltpOptions,
     tpcc: TpccOptions,
@@ -73,8 +74,8 @@ impl Request {
     /// The value that a ledger keeps.
     fn to_json(&self) -> serde_json::Value {
         let options = self.clone();
-        let Self { systems, setups, gate, insert_bench, oltp, tpcc, .. } = self.clone();
-        let stored = StoredRequest { options, systems, setups, gate, insert_bench, oltp, tpcc };
+        let Self { systems, setups, limits, insert_bench, oltp, tpcc, .. } = self.clone();
+        let stored = StoredRequest { options, systems, setups, limits, insert_bench, oltp, tpcc };
         serde_json::to_value(stored).expect("numbers, texts and lists of them are JSON")
     }
 }
@@ -84,12 +85,12 @@ impl Request {
 /// Its values are checked as those of a study file are: the ledger may come from anywhere.
 pub fn request_of(study: &Study) -> Result<Request, FileError> {
     let name = format!("the request of study {}", study.id);
-    let StoredRequest { options, systems, setups, gate, insert_bench, oltp, tpcc } =
+    let StoredRequest { options, systems, setups, limits, insert_bench, oltp, tpcc } =
         StoredRequest::deserialize(&study.request)
             .map_err(|error| FileError::without_place(&name, &error))?;
     at_most("systems", systems.len(), SYSTEMS, FEWER_SYSTEMS)
         .map_err(|error| FileError::without_place(&name, &error))?;
-    let request = Request { systems, setups, gate, insert_bench, oltp, tpcc, ..options };
+    let request = Request { systems, setups, limits, insert_bench, oltp, tpcc, ..options };
     read_study(&name, &write_study(&request))?;
     Ok(request)
 }

@@ -304,6 +304,9 @@ pub(crate) fn check_option(product: Product, name: &str, value: &str) -> PlanRes
 
 const PERCONA: [&str; 3] = ["percona", "percona-server", "ps"];
 
+const NO_BINARIES: &str = "assay has no binaries of Aurora and RDS: compare the community version, such as \
+                           `mysql@8.0`, or give `assay audit` and `assay bench` the URL of the server";
+
 /// Hint for an invalid system name.
 fn system_hint(name: &str) -> Option<String> {
     // The product ends where the version begins: `pg16`, `mariadb:10.11`, `mysql 8.0`.
@@ -318,6 +321,9 @@ fn system_hint(name: &str) -> Option<String> {
         return Some(format!(
             "Percona Server is product `mysql`; name its full version: `mysql@{example}`"
         ));
+    }
+    if lower.starts_with("aurora") || lower.starts_with("rds") {
+        return Some(NO_BINARIES.to_owned());
     }
     let known = Product::named(&lower);
     // A path instead of the version. A `/` with only an engine after it is not a path.

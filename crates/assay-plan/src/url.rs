@@ -1,6 +1,8 @@
 //! URLs of running servers: `mysql://user:password@host:port/db`, `mysql://user@/db?socket=PATH`, and the form of
-//! Postgres' own programs, `postgres://user@/db?host=DIRECTORY&port=PORT`.
+//! Postgres' own programs, `postgres://user@/db?host=DIRECTORY&port=PORT`. Words about TLS may follow, such as
+//! `?sslmode=require`.
 
+use core::net::IpAddr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +10,7 @@ use assay_model::{Dialect, Secret};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::error::{NO_SCHEME, PlanError, PlanResult};
+use crate::tls_words::{TlsDemand, TlsWords};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerUrl {
@@ -18,6 +21,7 @@ pub struct ServerUrl {
     pub password: Option<Secret>,
     /// The database that has the tables.
     pub database: String,
+    pub tls: TlsWords,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,22 +36,27 @@ impl fmt::Display for ServerUrl {
         let encoded = |text| utf8_percent_encode(text, WORD);
         let scheme = self.dialect.scheme();
         let (user, database) = (encoded(&self.user), encoded(&self.database));
-        match &self.place {
+        let is_socket = match &self.place {
             ServerPlace::Socket(path) => {
                 let path = path.to_string_lossy();
-                write!(
-                    f,
-                    "{scheme}://{user}@/{database}?socket={}",
-                    utf8_percent_encode(&path, PATH)
-                )
+                let path = utf8_percent_encode(&path, PATH);
+                write!(f, "{scheme}://{user}@/{database}?socket={path}")?;
+                true
             }
             ServerPlace::Tcp { host, port } if host.contains(':') => {
-                write!(f, "{scheme}://{user}@[{host}]:{port}/{database}")
+                write!(f, "{scheme}://{user}@[{host}]:{port}/{database}")?;
+                false
             }
             ServerPlace::Tcp { host, port } => {
-                write!(f, "{scheme}://{user}@{host}:{port}/{database}")
+                write!(f, "{scheme}://{user}@{host}:{port}/{database}")?;
+                false
             }
+        };
+        for (number, (name, value)) in self.tls.iter().enumerate() {
+            let mark = if number == 0 && !is_socket { '?' } else { '&' };
+            write!(f, "{mark}{name}={}", utf8_percent_encode(value, PATH))?;
         }
+        Ok(())
     }
 }
 
@@ -65,6 +74,38 @@ impl ServerUrl {
         let directory = utf8_percent_encode(directory, PATH);
         format!("postgres://{user}@/{database}?host={directory}&port={port}")
     }
+
+    /// Adds the words of `--tls`: `NAME=VALUE,...`.
+    pub fn with_tls(mut self, words: &str) -> PlanResult<Self> {
+        let added = add_words(self.dialect, words, &mut self.tls);
+        added.map_err(|why| PlanError::Url { why })?;
+        Ok(self)
+    }
+
+    pub fn tls_demand(&self) -> TlsDemand {
+        self.tls.demand(self.dialect, self.is_local())
+    }
+
+    /// Whether it is on this machine, as far as the URL shows.
+    pub fn is_local(&self) -> bool {
+        match &self.place {
+            ServerPlace::Socket(_) => true,
+            ServerPlace::Tcp { host, .. } => {
+                let address = host.parse::<IpAddr>();
+                address.map_or(host == "localhost", |address| address.is_loopback())
+            }
+        }
+    }
+}
+
+fn add_words(dialect: Dialect, words: &str, tls: &mut TlsWords) -> Result<(), String> {
+    for word in words.split(',').filter(|word| !word.is_empty()) {
+        let (name, value) = word.split_once('=').ok_or("`--tls` takes `NAME=VALUE,...`")?;
+        if !tls.add(dialect, name, value)? {
+            return Err(format!("`{name}` is no word about TLS for such a server"));
+        }
+    }
+    tls.check(dialect)
 }
 
 const POSTGRES_SOCKET: &str = ".s.PGSQL.";
@@ -113,13 +154,16 @@ fn read(text: &str) -> Result<ServerUrl, String> {
         let why = "an `@` after the host: write `/` in a password as `%2F`, and `@` in a database as `%40`";
         return Err(why.to_owned());
     }
-    let place = match socket(query, dialect)? {
+    let mut tls = TlsWords::default();
+    let place = match socket(query, dialect, &mut tls)? {
         Some(path) if host.is_empty() => ServerPlace::Socket(path),
         Some(_) => return Err("both a host and a socket".to_owned()),
         None if host.is_empty() => return Err("neither a host nor `?socket=PATH`".to_owned()),
         None => tcp(host, dialect.port())?,
     };
-    Ok(ServerUrl { dialect, place, user: decoded(user)?, password, database: decoded(database)? })
+    tls.check(dialect)?;
+    let (user, database) = (decoded(user)?, decoded(database)?);
+    Ok(ServerUrl { dialect, place, user, password, database, tls })
 }
 
 /// Name of a query part. Its value may be a password, as may a part without a name.
@@ -127,8 +171,9 @@ fn named(part: &str) -> &str {
     part.split_once('=').map_or("...", |(name, _)| name)
 }
 
-/// The socket named by a query: by its path, or, for Postgres, by its directory and number.
-fn socket(query: &str, dialect: Dialect) -> Result<Option<PathBuf>, String> {
+/// The socket named by a query: by its path, or, for Postgres, by its directory and number. Words about TLS are added
+/// to `tls`.
+fn socket(query: &str, dialect: Dialect, tls: &mut TlsWords) -> Result<Option<PathBuf>, String> {
     let (mut socket, mut directory, mut number) = (None, None, None);
     let of_postgres = dialect == Dialect::Postgres;
     for part in query.split('&').filter(|part| !part.is_empty()) {
@@ -138,11 +183,16 @@ fn socket(query: &str, dialect: Dialect) -> Result<Option<PathBuf>, String> {
             }
             Some(("host", path)) if of_postgres => directory = Some(PathBuf::from(decoded(path)?)),
             Some(("port", port)) if of_postgres => number = Some(port_number(port)?),
+            Some((name, value)) if tls.add(dialect, name, &decoded(value)?)? => {}
             _ if of_postgres => {
-                let known = "neither `socket=PATH` nor a part of `host=DIRECTORY&port=PORT`";
+                let known = "neither `socket=PATH` nor a part of `host=DIRECTORY&port=PORT`, \
+                             nor about TLS, such as `sslmode=require`";
                 return Err(format!("`{}` is {known}", named(part)));
             }
-            _ => return Err(format!("`{}` is not `socket=PATH`", named(part))),
+            _ => {
+                let known = "not `socket=PATH`, nor about TLS, such as `ssl-mode=required`";
+                return Err(format!("`{}` is {known}", named(part)));
+            }
         }
     }
     match (socket, directory) {
@@ -203,6 +253,45 @@ mod tests {
     }
 
     #[test]
+    fn words_about_tls_are_those_of_the_clients() {
+        let demand = |text: &str| parse_url(text).unwrap().tls_demand();
+        for (text, expected) in [
+            ("mysql://me@127.0.0.1/db", TlsDemand::Disabled),
+            ("postgres://me@/db?socket=/s", TlsDemand::Disabled),
+            ("mysql://me@db.example/db", TlsDemand::Preferred),
+            (
+                "postgres://me@[::1]/db?sslmode=verify-full&sslrootcert=/a%20b",
+                TlsDemand::VerifyIdentity,
+            ),
+            ("postgres://me@h/db?sslmode=require&sslrootcert=/ca", TlsDemand::VerifyCa),
+            ("postgres://me@h/db?sslrootcert=system", TlsDemand::VerifyIdentity),
+            ("mysql://me@localhost/db?ssl-mode=VERIFY_CA&ssl-ca=system", TlsDemand::VerifyCa),
+            ("mysql://me@h/db?ssl-ca=/ca", TlsDemand::VerifyCa),
+            ("mysql://me@/db?socket=/s&ssl-mode=required", TlsDemand::Required),
+        ] {
+            assert_eq!(demand(text), expected, "{text}");
+            let url = parse_url(text).unwrap();
+            assert_eq!(parse_url(&url.to_string()), Ok(url));
+        }
+        for (text, why) in [
+            ("mysql://me@h/db?sslmode=require", "ssl-mode"),
+            ("mysql://me@h/db?ssl-mode=on", "verify-identity"),
+            ("mysql://me@h/db?ssl-mode=verify-ca", "ssl-ca=FILE"),
+            ("mysql://me@h/db?ssl-cert=/c", "together"),
+            ("postgres://me@h/db?sslmode=allow", "prefer"),
+            ("postgres://me@h/db?sslnegotiation=direct", "require"),
+            ("postgres://me@h/db?sslmode=require&sslrootcert=system", "verify-full"),
+            ("postgres://me@h/db?sslmode=disable&sslmode=require", "twice"),
+        ] {
+            let error = parse_url(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let url = parse_url("mysql://me@h/db").unwrap().with_tls("ssl-mode=required").unwrap();
+        assert_eq!(url.to_string(), "mysql://me@h:3306/db?ssl-mode=required");
+        assert!(parse_url("mysql://me@h/db").unwrap().with_tls("required").is_err());
+    }
+
+    #[test]
     fn sockets_of_postgres_are_named_as_its_own_programs_do() {
         let url = parse_url("postgres://root@/sbtest?host=/run/my%20dir&port=5433").unwrap();
         assert_eq!(url.place, ServerPlace::Socket("/run/my dir/.s.PGSQL.5433".into()));
@@ -227,7 +316,9 @@ mod tests {
             } else {
                 ServerPlace::Tcp { host: "db.example".to_owned(), port }
             };
-            let url = ServerUrl { dialect: Dialect::MySql, place, user, password: None, database };
+            let tls = TlsWords::default();
+            let url =
+                ServerUrl { dialect: Dialect::MySql, place, user, password: None, database, tls };
             prop_assert_eq!(parse_url(&url.to_string()), Ok(url));
         }
     }

@@ -142,6 +142,13 @@ impl UsageProbe {
         Ok(probe)
     }
 
+    /// Counts CPU time of threads and processes that begin and end between two snapshots as that of threads that serve
+    /// connections, for clients that open connections. That of processes comes in ticks.
+    pub fn serve_short_lived(&mut self) -> ProbeResult<()> {
+        self.server.as_mut().map_or(Ok(()), ProcessTree::serve_short_lived)?;
+        self.snapshot().map(drop)
+    }
+
     /// Counts the server's instructions from now on, and returns whether that is possible. The kernel then saves and
     /// loads a counter at each context switch of the server.
     pub fn count_instructions(&mut self) -> ProbeResult<bool> {

@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use rustix::fs::Dir;
 
 use crate::file::{
-    Buffer, KernelFile, add, field, io_error, is_gone, named, open_directory, since,
+    Buffer, KernelFile, add, field, io_error, is_gone, named, numbers, open_directory, since,
 };
 use crate::task::{NAMES, Task, TaskCounts, TaskState};
 use crate::{ProbeResult, UsageProbeError};
@@ -80,6 +80,20 @@ pub(crate) struct ProcessTree {
     connections: Option<BTreeSet<i32>>,
     /// Last counters of ended threads and processes.
     gone: TreeCounts,
+    root: i32,
+    /// `None` unless connections come and go.
+    ended: Option<EndedChildren>,
+}
+
+/// CPU time of the root's children that have ended. On Postgres, a process lasts for a connection.
+#[derive(Debug)]
+struct EndedChildren {
+    /// Has it in ticks.
+    root_stat: KernelFile,
+    /// The part that was counted while they ran, nanoseconds.
+    seen_ns: u64,
+    /// The rest, nanoseconds. Ticks are rounded down, so it may lag by two of them.
+    unseen_ns: u64,
 }
 
 impl ProcessTree {
@@ -97,7 +111,18 @@ impl ProcessTree {
             processes: BTreeMap::from([(root, process)]),
             connections: connections.map(BTreeSet::from_iter),
             gone: TreeCounts { short_lived_cpu_ns: Some(0), ..TreeCounts::default() },
+            root,
+            ended: None,
         })
+    }
+
+    /// From now on, CPU time of threads and processes that begin and end between two readings is a part of that of
+    /// threads that serve connections.
+    pub(crate) fn serve_short_lived(&mut self) -> ProbeResult<()> {
+        let root_stat = KernelFile::open(PathBuf::from(format!("/proc/{}/stat", self.root)))?;
+        let root_stat = root_stat.ok_or(UsageProbeError::NoSuchTask(self.root))?;
+        self.ended = Some(EndedChildren { root_stat, seen_ns: 0, unseen_ns: 0 });
+        Ok(())
     }
 
     /// As of the last reading.
@@ -107,6 +132,11 @@ impl ProcessTree {
 
     /// Usage since the tree's threads began, including ended ones.
     pub(crate) fn read(&mut self, buffer: &mut Buffer, tick_ns: u64) -> ProbeResult<TreeCounts> {
+        // Read first, so that a child that ends meanwhile is not taken for one that was never seen.
+        let ticks = match &self.ended {
+            Some(ended) => ended.root_stat.read(buffer, "CPU time of children", parse_ended)?,
+            None => None,
+        };
         let mut pending: Vec<i32> = self.processes.keys().copied().collect();
         while let Some(pid) = pending.pop() {
             let process = match self.processes.get_mut(&pid) {
@@ -130,6 +160,9 @@ impl ProcessTree {
             if process.tasks.is_empty() {
                 add(&mut self.gone.io, &process.io);
                 add_known(&mut self.gone.short_lived_cpu_ns, process.short_lived_cpu_ns);
+                if let Some(ended) = self.ended.as_mut().filter(|_| pid != self.root) {
+                    ended.seen_ns += process.ended_cpu_ns + process.short_lived_cpu_ns.unwrap_or(0);
+                }
                 self.processes.remove(&pid);
             }
             pending.extend(started.into_iter().filter(|child| !self.processes.contains_key(child)));
@@ -141,6 +174,14 @@ impl ProcessTree {
             for (tid, task) in &process.tasks {
                 add(share(&mut sum, &self.connections, *tid), &task.counts);
             }
+        }
+        if let Some(ended) = &mut self.ended {
+            let all_ns = ticks.map_or(0, |ticks| ticks * tick_ns);
+            ended.unseen_ns = ended.unseen_ns.max(all_ns.saturating_sub(ended.seen_ns));
+            // The kernel may not report that of threads.
+            let threads_ns = sum.short_lived_cpu_ns.take().unwrap_or(0);
+            let [cpu_ns, ..] = &mut sum.connections;
+            *cpu_ns += threads_ns + ended.unseen_ns;
         }
         Ok(sum)
     }
@@ -261,6 +302,14 @@ fn add_known(sum: &mut Option<u64>, part: Option<u64>) {
     *sum = sum.zip(part).map(|(sum, part)| sum.saturating_add(part));
 }
 
+/// Fields of `/proc/PID/stat` are counted as in proc(5): 16 cutime, 17 cstime.
+fn parse_ended(text: &[u8]) -> Option<u64> {
+    let name_end = text.iter().rposition(|byte| *byte == b')')?;
+    // The first field after the name is the third.
+    let mut fields = numbers(text.get(name_end + 1..)?).skip(16 - 3);
+    fields.next()??.checked_add(fields.next()??)
+}
+
 fn parse_io(text: &[u8]) -> Option<IoCounts> {
     let mut counts = IoCounts::default();
     for (count, (_, word)) in counts.iter_mut().zip(IO) {
@@ -296,5 +345,27 @@ mod tests {
         let used = tree.read(&mut buffer, tick_ns).unwrap().since(&before);
         // Other tests may end threads too.
         assert!(used.short_lived_cpu_ns >= Some(5_000_000), "{used:?}");
+    }
+
+    #[test]
+    fn processes_that_begin_and_end_between_readings_serve_if_connections_come_and_go() {
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second();
+        let pid = i32::try_from(std::process::id()).unwrap();
+        let (mut buffer, mut tree) = (Buffer::new(), ProcessTree::open(pid, None).unwrap());
+        tree.serve_short_lived().unwrap();
+        let mut read = || {
+            let counts = tree.read(&mut buffer, tick_ns).unwrap();
+            assert_eq!(counts.short_lived_cpu_ns, None);
+            let unseen_ns = tree.ended.as_ref().unwrap().unseen_ns;
+            assert!(counts.connections[0] >= unseen_ns, "{counts:?}");
+            unseen_ns
+        };
+        let before_ns = read();
+        let work = "i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done";
+        assert!(std::process::Command::new("sh").args(["-c", work]).status().unwrap().success());
+        // A few ticks. Other tests may end processes too.
+        assert!(read() >= before_ns + 3 * tick_ns);
+        let stat = b"7 (a b) c) S 1 7 7 0 -1 4194560 1 2 0 0 11 12 13 14 20 0 1 0 5 6 7";
+        assert_eq!(parse_ended(stat), Some(13 + 14));
     }
 }

@@ -36,6 +36,9 @@ pub(crate) enum Libraries {
     /// Libraries in a directory of the tree, after the server's own.
     Beside(&'static str),
     Host,
+    /// The host's, for an installation of the user: links and `..` may lead out of its directory, as the share
+    /// directory of Debian's Postgres does.
+    Installed,
 }
 
 /// All paths are relative to the root of the tree.
@@ -49,21 +52,24 @@ pub(crate) fn find(
     let named = |paths: &[String]| -> Vec<String> {
         paths.iter().map(|path| path.replace("{major}", &major)).collect()
     };
-    let share_dir = first(root, &named(&candidates.share), "share directory", Path::is_dir)?;
+    let found = |paths: &[String], what: &str, is_right: fn(&Path) -> bool| {
+        let is_allowed = |full: &Path| libraries == Libraries::Installed || is_inside(root, full);
+        first(root, &named(paths), what, |full| is_right(full) && is_allowed(full))
+    };
+    let share_dir = found(&candidates.share, "share directory", Path::is_dir)?;
     let charsets_dir = share_dir.join(candidates.charsets.as_deref().unwrap_or(Path::new("")));
     if !root.join(&charsets_dir).is_dir() {
         return Err(ProvisionError::Incomplete(format!("directory `{}`", charsets_dir.display())));
     }
-    let plugins = named(&candidates.plugins);
     // A server without plugins names the place where they would be.
-    let plugin_dir = first(root, &plugins, "plugin directory", Path::is_dir)
-        .or_else(|missing| plugins.first().map(PathBuf::from).ok_or(missing))?;
+    let plugin_dir = found(&candidates.plugins, "plugin directory", Path::is_dir)
+        .or_else(|missing| named(&candidates.plugins).first().map(PathBuf::from).ok_or(missing))?;
     let (loader, library_path) = loading(root, libraries)?;
     Ok(Layout {
         loader,
         library_path,
-        server: first(root, &named(&candidates.server), "server program", Path::is_file)?,
-        basedir: first(root, &named(&candidates.base), "base directory", Path::is_dir)?,
+        server: found(&candidates.server, "server program", Path::is_file)?,
+        basedir: found(&candidates.base, "base directory", Path::is_dir)?,
         share_dir,
         charsets_dir,
         plugin_dir,
@@ -74,11 +80,12 @@ fn loading(root: &Path, libraries: Libraries) -> Result<(Option<PathBuf>, Vec<Pa
     let (own, below): (&[&str], _) = match libraries {
         Libraries::Own => (&[], ""),
         Libraries::Beside(below) => (&OWN_LIBRARIES, below),
-        Libraries::Host => return Ok((None, Vec::new())),
+        Libraries::Host | Libraries::Installed => return Ok((None, Vec::new())),
     };
     let under = |path: &str| Path::new(below).join(path);
     let loaders = LOADERS.map(|path| under(path).display().to_string());
-    let loader = first(root, &loaders, "dynamic loader", Path::is_file)?;
+    let loader =
+        first(root, &loaders, "dynamic loader", |full| full.is_file() && is_inside(root, full))?;
     let paths = own.iter().map(PathBuf::from).chain(LIBRARIES.iter().map(|path| under(path)));
     Ok((Some(loader), paths.filter(|directory| root.join(directory).is_dir()).collect()))
 }
@@ -117,21 +124,22 @@ pub(crate) fn complete(root: &Path, layout: &mut Layout, programs: &[String]) ->
     Ok(())
 }
 
-/// The first candidate that exists and, with links resolved, lies inside the tree.
+/// Whether a path without links lies inside the tree.
+fn is_inside(root: &Path, full: &Path) -> bool {
+    root.canonicalize().is_ok_and(|root| full.starts_with(root))
+}
+
+/// The first candidate that, with links resolved, is right.
 fn first(
     root: &Path,
     candidates: &[impl AsRef<str>],
     what: &str,
-    is_right: fn(&Path) -> bool,
+    is_right: impl Fn(&Path) -> bool,
 ) -> Result<PathBuf> {
-    let candidates = candidates.iter().map(|candidate| Path::new(candidate.as_ref()));
-    let root = fs_err::canonicalize(root)?;
-    let mut existing = candidates.filter(|candidate| {
-        root.join(candidate)
-            .canonicalize()
-            .is_ok_and(|full| full.starts_with(&root) && is_right(&full))
-    });
-    existing.next().map(Path::to_owned).ok_or_else(|| ProvisionError::Incomplete(what.to_owned()))
+    let mut candidates = candidates.iter().map(|candidate| Path::new(candidate.as_ref()));
+    let found = candidates
+        .find(|candidate| root.join(candidate).canonicalize().is_ok_and(|full| is_right(&full)));
+    found.map(Path::to_owned).ok_or_else(|| ProvisionError::Incomplete(what.to_owned()))
 }
 
 pub(crate) fn under(root: &Path, layout: &Layout) -> Layout {

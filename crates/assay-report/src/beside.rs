@@ -24,7 +24,6 @@ pub struct OtherStudy<'a> {
 }
 
 /// `None` if `other` lacks a counterpart of the base or of any further system.
-#[must_use]
 pub fn beside<'a>(
     (record, judgement): (&'a StudyRecord, &'a Judgement),
     theirs: &OtherStudy<'a>,

@@ -23,6 +23,13 @@ pub struct PageDocument<'a> {
     pub blocks: Vec<Block<'a>>,
 }
 
+impl<'a> PageDocument<'a> {
+    /// A page whose title is its heading.
+    pub fn new(heading: Heading, blocks: Vec<Block<'a>>) -> Self {
+        Self { title: heading.line(), heading, blocks, ..Self::default() }
+    }
+}
+
 #[derive(Default)]
 pub struct Heading {
     pub before: String,

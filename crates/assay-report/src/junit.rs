@@ -1,13 +1,13 @@
-//! A gate as JUnit XML for CI systems: a suite per system, a case per test.
+//! A study with limits as JUnit XML for CI systems: a suite per system, a case per test.
 //!
 //! An exceeded limit is a failure. A test that failed to run is an error. An undecided test is an error, or is skipped
-//! if the gate allows undecided tests, so that the file and the exit code agree.
+//! if the study allows undecided tests, so that the file and the exit code agree.
 
-use assay_model::{StudyRecord, printable_lines};
-use assay_verdict::{GateCell, GateVerdict, Judgement};
+use assay_model::{LIMITED_STUDY, StudyRecord, printable_lines};
+use assay_verdict::{Judgement, LimitVerdict, LimitedCell};
 
 use crate::formats::markup::escaped;
-use crate::sections::gate::{change, limit, limited, why};
+use crate::sections::limits::{change, limit, limited, why};
 use crate::sections::study::JudgedStudy;
 
 struct Case {
@@ -17,20 +17,19 @@ struct Case {
     measured: String,
 }
 
-/// Without suites if the study is not a gate.
-#[must_use]
+/// Without suites if the study has no limits.
 pub fn junit(record: &StudyRecord, judgement: &Judgement) -> String {
     let study = JudgedStudy::new(record, judgement);
-    let gate = judgement.gate.iter();
-    let cells: Vec<&GateCell> = gate.flat_map(|gate| &gate.cells).collect();
-    let allows = record.study.gate.as_ref().is_some_and(|gate| gate.allow_undecided);
+    let cells = judgement.limits.iter().flat_map(|limits| &limits.cells);
+    let cells: Vec<&LimitedCell> = cells.collect();
+    let allows = record.study.limits.as_ref().is_some_and(|limits| limits.allow_undecided);
     let suites = study.compared.iter().map(|&system| {
         let cells = cells.iter().filter(|cell| cell.system == system);
         let cases: Vec<Case> = cells.map(|cell| case(&study, cell, allows)).collect();
         suite(record.systems.get(system).map_or("?", |it| it.name.as_str()), &cases)
     });
     let xml = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay gate {}\" time=\"{:.3}\">{}\n\
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay {LIMITED_STUDY} {}\" time=\"{:.3}\">{}\n\
          </testsuites>",
         escaped(&record.study.id),
         record.elapsed_s(),
@@ -69,12 +68,12 @@ fn suite(system: &str, cases: &[Case]) -> String {
     )
 }
 
-fn case(study: &JudgedStudy, cell: &GateCell, allows_undecided: bool) -> Case {
+fn case(study: &JudgedStudy, cell: &LimitedCell, allows_undecided: bool) -> Case {
     let element = match cell.verdict {
-        GateVerdict::Passed => None,
-        GateVerdict::Exceeded => Some("failure"),
-        GateVerdict::Undecided if allows_undecided => Some("skipped"),
-        GateVerdict::Undecided | GateVerdict::Failed => Some("error"),
+        LimitVerdict::Passed => None,
+        LimitVerdict::Exceeded => Some("failure"),
+        LimitVerdict::Undecided if allows_undecided => Some("skipped"),
+        LimitVerdict::Undecided | LimitVerdict::Failed => Some("error"),
     };
     let measured =
         format!("{} {}, limit {}", limited(study), change(study, cell), limit(study, cell));

@@ -10,6 +10,7 @@ mod data;
 mod document;
 mod feeds;
 pub mod findings;
+mod folder;
 mod formats;
 mod junit;
 pub mod machine_facts;
@@ -30,19 +31,19 @@ pub use charts::ChartFile;
 pub use data::csv::cells_csv;
 pub use data::fields::json_fields;
 pub use feeds::{FEEDS, Feed, FeedRender, FeedStudy, FeedText, feed_of_file, feed_table};
+pub use folder::{FOLDER_PAGE_BYTES, FolderLink, PageFrame};
 pub use formats::FORMATS;
 pub use junit::junit;
 pub use nodes::by_node;
 pub use page::{Format, Page, TextOptions};
 pub use sections::published_style::published;
-pub use sections::report::{answer, gate, report};
+pub use sections::report::{answer, limits, report};
 pub use stacks::{StackFile, stacks};
 
 use assay_model::StudyRecord;
 use assay_verdict::Judgement;
 
 /// Ends with a line feed.
-#[must_use]
 pub fn render(
     record: &StudyRecord,
     judgement: &Judgement,

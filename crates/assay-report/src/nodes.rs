@@ -23,7 +23,6 @@ struct ByNode<'a> {
 const FIELDS: &str =
     "test clients tables rows system node blocks qps relative relative_low relative_high";
 
-#[must_use]
 pub fn by_node<'a>(record: &'a StudyRecord, nodes: &'a Nodes) -> Page<'a> {
     Page::new(NodesPage { record, nodes })
 }

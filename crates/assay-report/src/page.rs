@@ -11,6 +11,11 @@ pub trait PageContent {
     /// `None` if the page does not support JSON.
     fn json(&self) -> Option<String>;
 
+    /// Half a page with so many findings at most; `None` if the page has no such form.
+    fn brief(&self, _findings: usize) -> Option<PageDocument<'static>> {
+        None
+    }
+
     fn csv(&self) -> Option<String> {
         None
     }
@@ -34,7 +39,6 @@ impl<'a> Page<'a> {
     }
 
     /// Ends with a line feed. `None` if the page does not support the format.
-    #[must_use]
     pub fn render(&self, format: Format, options: &TextOptions) -> Option<String> {
         (format.render)(self, options)
     }
@@ -51,6 +55,10 @@ impl<'a> Page<'a> {
         let mut text = String::new();
         self.0.document(wish, &mut |document| text = render(document));
         text
+    }
+
+    pub(crate) fn brief(&self, findings: usize) -> Option<PageDocument<'static>> {
+        self.0.brief(findings)
     }
 
     pub(crate) fn csv(&self) -> Option<String> {

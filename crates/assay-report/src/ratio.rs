@@ -13,6 +13,9 @@ const NEAR_MOST: f64 = 9.995;
 /// An interval whose ends differ by more than this factor does not determine a ratio's size.
 const TOO_WIDE: f64 = 4.0;
 
+/// A change with a narrower interval has a decimal.
+const EXACT: f64 = 0.02;
+
 /// Bounds that differ by more than this factor are not shown.
 const HOPELESS: f64 = 1000.0;
 
@@ -116,16 +119,22 @@ impl Ratio {
         self.texts().1
     }
 
+    /// `−7%`; `None` for a bound, and beyond a factor of ten.
+    pub(crate) fn percent(self) -> Option<String> {
+        let near = self.0.filter(|estimate| !estimate.is_bound() && is_near(estimate.value))?;
+        let is_exact = near.has_interval() && near.high - near.low < EXACT;
+        Some(change(near.value, usize::from(is_exact)))
+    }
+
     pub(crate) fn is_far(self) -> bool {
         self.0.is_some_and(|estimate| is_factor(estimate.value))
     }
 
-    /// `0.93 [0.91, 0.95]`, or the value alone.
+    /// `0.93 [0.91, 0.95] −7%`; `0.93 −7%` without an interval.
     pub fn value_with_interval(self) -> String {
-        match self.texts() {
-            (value, Some(interval)) => format!("{value} {interval}"),
-            (value, None) => value,
-        }
+        let (value, interval) = self.texts();
+        let parts = [Some(value), interval, self.percent()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 
     fn texts(self) -> (String, Option<String>) {
@@ -141,7 +150,7 @@ impl Ratio {
     }
 }
 
-/// `0.93 [0.91, 0.95]`, `2,600 times slower [2,100, 3,200]`, `0.93 (no interval)`.
+/// `0.93 [0.91, 0.95] −7%`, `2,600 times slower [2,100, 3,200]`, `0.93 −7% (no interval)`.
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.value_with_interval())?;
@@ -269,7 +278,7 @@ pub fn change_in_words(estimate: Estimate) -> Option<String> {
         (low, _) if is_too_wide && low > 1.0 => "faster by an unknown amount".to_owned(),
         _ if is_too_wide => "slower by an unknown amount".to_owned(),
         _ => {
-            let digits = usize::from(high - low < 0.02);
+            let digits = usize::from(high - low < EXACT);
             let [value, low, high] = [value, low, high].map(|ratio| change(ratio, digits));
             format!("{value} [{low}, {high}]")
         }
@@ -322,7 +331,10 @@ mod tests {
         assert_eq!(bound(Estimate::at_most(1.07)), "at most 1.07");
         assert_eq!(bound(Estimate::at_least(150.0)), "at least 150 times faster");
         assert_eq!(show(5000.0, 1100.0, 1e12), "at least 1,100 times faster");
-        assert_eq!(show(0.93, 0.91, 0.95), "0.93 [0.91, 0.95]");
+        assert_eq!(show(0.93, 0.91, 0.95), "0.93 [0.91, 0.95] −7%");
+        assert_eq!(show(1.003, 0.999, 1.007), "1.00 [1.00, 1.01] +0.3%");
+        let near = Ratio(Some(Estimate::without_interval(0.93)));
+        assert_eq!(near.to_string(), "0.93 −7% (no interval)");
         let alone = Ratio(Some(Estimate::without_interval(0.000385)));
         assert_eq!(alone.to_string(), "2,600 times slower (no interval)");
         assert_eq!(alone.key(), "0.000385");

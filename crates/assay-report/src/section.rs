@@ -35,6 +35,10 @@ pub trait AfterwardSection: Sync {
 pub struct SectionContent {
     /// Sentences that contradict the answer of the study. They are shown with it.
     pub contradictions: Vec<String>,
+    /// Findings in words, the largest first. A short report has only the first ones.
+    pub sentences: Vec<String>,
+    /// For readers of half a page: what is worth acting on, the gravest first.
+    pub findings: Vec<String>,
     /// The widest first, then the same in fewer columns.
     pub tables: Vec<ShadedTable>,
     pub notes: Vec<String>,

@@ -22,7 +22,6 @@ const STACKS_BYTES: usize = 256 << 20;
 const LEFT_OUT: &str = "[left out]";
 
 /// Profiles and counts as stacks. Systems and tests without either have no file.
-#[must_use]
 pub fn stacks(record: &StudyRecord) -> Vec<StackFile> {
     let names: Vec<&str> = record.systems.iter().map(|system| system.name.as_str()).collect();
     let labels = labels(&names);

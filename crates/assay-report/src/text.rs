@@ -26,7 +26,7 @@ pub(crate) enum Mark {
     Hidden,
     Time,
     Badge,
-    /// Leads to a place on the page.
+    /// Leads to a place on the page, or to a page of its folder.
     Link(String),
     Drawing,
     Break,
@@ -90,6 +90,11 @@ pub(crate) fn hidden(text: impl Into<String>) -> Span {
 
 pub(crate) fn link(to: impl Into<String>, text: impl Into<String>) -> Span {
     span(text, Mark::Link(to.into()))
+}
+
+/// Words that lead to another page.
+pub fn linked(to: impl Into<String>, text: impl Into<String>) -> Text {
+    link(to, text).into()
 }
 
 pub(crate) fn drawing(svg: impl Into<String>) -> Span {

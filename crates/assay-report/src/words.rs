@@ -12,7 +12,12 @@ pub(crate) const STEPS_LEGEND: &str = "each version is compared with the one bef
 pub(crate) const CROSSOVERS_LEGEND: &str = "between the measured client counts, the logarithm of rQPS is taken for a \
     straight line over the logarithm of the clients [95% interval]";
 
+/// The name of a system keeps its case.
 pub fn capital(line: &str) -> String {
+    let first_word = line.split(' ').next().unwrap_or_default();
+    if first_word.contains('@') || first_word.contains("://") {
+        return line.to_owned();
+    }
     let mut letters = line.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
     first + letters.as_str()

@@ -18,13 +18,11 @@ impl HintedError {
     }
 
     /// Adds another remedy.
-    #[must_use]
     pub fn or(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    #[must_use]
     pub fn caused_by(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self { source: Some(source.into()), ..self }
     }

@@ -12,8 +12,8 @@ use crate::progress::print;
 /// The exit code after a second Ctrl-C.
 pub const INTERRUPTED: i32 = 4;
 
-/// The stop of this process. A signal handler has no other place to leave the request.
-static ASKED: OnceLock<Stop> = OnceLock::new();
+/// The interrupt of this process. A signal handler has no other place to leave the request.
+static LISTENING: OnceLock<Interrupt> = OnceLock::new();
 
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt {
@@ -31,15 +31,20 @@ const LONG_S: f64 = 2.0;
 pub struct InterruptError;
 
 impl Interrupt {
+    /// A command may measure several studies: all get the same interrupt.
     pub fn listen() -> Result<Self> {
-        let stop = ASKED.get_or_init(Stop::default);
-        let interrupt =
-            Self { stop: stop.clone(), at_once: Arc::default(), takes_long: Arc::default() };
-        let [at_once, takes_long] = [&interrupt.at_once, &interrupt.takes_long].map(Arc::clone);
+        if let Some(interrupt) = LISTENING.get() {
+            return Ok(interrupt.clone());
+        }
+        let interrupt = Self::default();
+        let Self { stop, at_once, takes_long } = interrupt.clone();
         ctrlc::set_handler(move || {
             let at_once = at_once.load(Ordering::SeqCst);
             if stop.is_asked() || at_once {
                 let _halt = at_once.then(end_programs);
+                if !at_once {
+                    print("ended at once; `assay resume` continues a study that had begun");
+                }
                 // The supervisors see their pipes close, and then end the servers.
                 #[expect(
                     clippy::disallowed_methods,
@@ -52,7 +57,7 @@ impl Interrupt {
             }
         })
         .context("cannot listen for signals")?;
-        Ok(interrupt)
+        Ok(LISTENING.get_or_init(|| interrupt).clone())
     }
 
     /// Does work that can be cut off anywhere, and that may wait for something no stop reaches. During this work, even
@@ -94,5 +99,5 @@ fn end_programs() -> MutexGuard<'static, ()> {
 
 /// Whether the user asked to stop. Later failures are a consequence.
 pub fn is_asked() -> bool {
-    ASKED.get().is_some_and(Stop::is_asked)
+    LISTENING.get().is_some_and(|interrupt| interrupt.check().is_err())
 }

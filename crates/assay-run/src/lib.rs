@@ -10,7 +10,7 @@ pub mod lock_note;
 pub mod machine_lock;
 pub mod machine_queue;
 pub mod open_files;
-mod parallel;
+pub mod parallel;
 pub mod paths;
 pub mod progress;
 pub mod scheduler;

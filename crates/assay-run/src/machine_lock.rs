@@ -1,14 +1,13 @@
 //! Machine-wide lock: two assays that measure at a time would disturb each other.
 
 use std::fs::{File, Permissions, TryLockError};
-use std::net::IpAddr;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use assay_model::Hint;
-use assay_plan::{ServerPlace, ServerUrl};
+use assay_plan::ServerUrl;
 use assay_servers::is_at;
 use fs_err::os::unix::fs::OpenOptionsExt as _;
 use jiff::Timestamp;
@@ -192,14 +191,7 @@ pub fn warn_if_measuring(what: &str) {
 
 /// Warns about work on a server, which may run on another machine.
 pub fn warn_if_measuring_near(what: &str, url: &ServerUrl) {
-    let is_here = match &url.place {
-        ServerPlace::Socket(_) => true,
-        ServerPlace::Tcp { host, .. } => {
-            let address = host.parse::<IpAddr>();
-            address.map_or(host == "localhost", |it| it.is_loopback())
-        }
-    };
-    if is_here {
+    if url.is_local() {
         warn_if_measuring(what);
     }
 }

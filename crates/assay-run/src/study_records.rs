@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use anyhow::{Context as _, Result};
-use assay_ledger::{Ledger, StudyRows};
+use assay_ledger::{Ledger, PUBLISHED_PREFIX, StudyRows};
 use assay_model::{
     CellCount, CellProfile, Conclusions, Slice, StudyDocuments, StudyRecord, UnreadableDocument,
 };
@@ -85,5 +85,5 @@ pub fn conclusions(record: &StudyRecord) -> Conclusions {
 pub fn published_id(rows: &StudyRows) -> String {
     let mut id = hex::encode(Sha256::digest(rows.content()));
     id.truncate(12);
-    format!("imported-{id}")
+    format!("{PUBLISHED_PREFIX}{id}")
 }

@@ -69,7 +69,7 @@ pub fn read(
         )),
         (None, _) if !of_lua.options.is_empty() => bail!(HintedError::new(
             "options after `--` are those of a Lua script, and the workload is none",
-            "leave them out; `--define NAME=VALUE` sets a variable of scripts of pgbench"
+            "leave them out; scripts of pgbench take `--scale=N` and `-D NAME=VALUE`"
         )),
         (None, _) => {}
     }
@@ -180,7 +180,7 @@ pub fn suite(request: &Request) -> Result<Vec<Test>> {
     }
     if !of_lua.options.is_empty() {
         bail!(HintedError::new(
-            "options after `--`, and `script-options`, are those of a Lua script, and there is none",
+            "options after `--`, and `script-options`, are those of a script, and there is none",
             "name one with `--workload`; options of a suite need `--suite oltp` or `--suite tpcc`"
         ));
     }

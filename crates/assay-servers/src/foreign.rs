@@ -13,8 +13,8 @@ use crate::error::{Result, ServersError};
 use crate::{connections, products};
 
 const LIMITS: [&str; 2] = [
-    "was already running: not restarted for each block, not frozen while others are measured, not pinned to a CPU",
-    "its tables are dropped and loaded again for each block",
+    "was already running with its own settings: not restarted, not frozen while others are measured, not pinned",
+    "its tables are loaded again for each block, into a database or schema `assay_...` that is dropped at the end",
 ];
 
 #[derive(Debug, Clone)]

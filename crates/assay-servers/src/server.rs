@@ -108,12 +108,7 @@ impl ServerInstance {
         let instance_dir = site.data_root.join(&name);
         let mut sandbox = Sandbox::new(site, &name, vec![instance_dir.clone()])?;
         let run_dir = sandbox.run_dir().to_owned();
-        let places = ServerPaths {
-            data_dir: instance_dir.join("data"),
-            tmp_dir: instance_dir.join("tmp"),
-            socket_dir: run_dir.join(SOCKET_DIR),
-            log: run_dir.join("log"),
-        };
+        let places = ServerPaths::new(&instance_dir, &run_dir);
         fs::create_dir(&places.socket_dir)?;
         let mut copy = || {
             fs::create_dir_all(&site.data_root)?;
@@ -163,6 +158,19 @@ impl ServerInstance {
                 .map_err(|error| listen.explain_end(error))?;
         }
         Ok(server)
+    }
+
+    /// Shuts the server down cleanly, lets `change` edit its data directory, and starts it again.
+    pub fn change_data(
+        &mut self,
+        prefix: &Prefix,
+        options: &[String],
+        change: impl FnOnce(&Path) -> std::io::Result<()>,
+    ) -> Result<()> {
+        self.shut_down()?;
+        change(&self.data_dir())?;
+        let places = ServerPaths::new(&self.instance_dir, self.sandbox.run_dir());
+        self.launch(self.servers.run(prefix, &places, Listen::Socket, options, None))
     }
 
     fn launch(&mut self, job: ServerJob) -> Result<()> {

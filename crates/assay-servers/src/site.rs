@@ -32,6 +32,15 @@ pub(crate) struct ServerPaths {
 pub(crate) const SOCKET_DIR: &str = "u";
 
 impl ServerPaths {
+    pub(crate) fn new(instance_dir: &Path, run_dir: &Path) -> Self {
+        Self {
+            data_dir: instance_dir.join("data"),
+            tmp_dir: instance_dir.join("tmp"),
+            socket_dir: run_dir.join(SOCKET_DIR),
+            log: run_dir.join("log"),
+        }
+    }
+
     /// Makes `nobody` the owner of all files that the server writes to, before it runs as that user.
     pub(crate) fn hand_over(&self) -> std::io::Result<()> {
         [&self.data_dir, &self.tmp_dir, &self.socket_dir]

@@ -23,7 +23,7 @@ pub(crate) fn check(machine: &SimMachine) -> Result<(), String> {
     same_verdicts(machine, &standings)?;
     true_verdicts(machine, &standings)?;
     complete_blocks(machine)?;
-    if record.study.gate.is_some() {
+    if record.study.limits.is_some() {
         return Ok(());
     }
     let open: Vec<CellId> =

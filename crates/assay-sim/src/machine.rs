@@ -256,7 +256,7 @@ impl SimMachine {
         let compared = standings.iter().filter(|standing| is_compared(standing.system));
         let verdicts = compared.map(|standing| &standing.verdict);
         self.ensure(verdicts.eq(so_far), "decides otherwise than its record")?;
-        if record.study.gate.is_some() {
+        if record.study.limits.is_some() {
             return Ok(());
         }
         let closed = closed(record);

@@ -651,10 +651,10 @@ impl Interleaved {
                 let known = open.entry(standing.cell).or_insert(wish);
                 *known = known.larger(wish);
             }
-            // A gate has its own limits to decide.
-            if let Some(gate) = self.samples.gate() {
+            // Limits are other questions to decide.
+            if let Some(limits) = self.samples.limits() {
                 open =
-                    gate.open_cells().into_iter().map(|cell| (cell, RoundsWish::Share)).collect();
+                    limits.open_cells().into_iter().map(|cell| (cell, RoundsWish::Share)).collect();
             }
         }
         let is_open =

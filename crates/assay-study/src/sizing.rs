@@ -36,13 +36,10 @@ pub(crate) fn write_events(study: &Study, cell: &PlannedCell, rate: f64) -> u64 
     events.max(least(cell) * f64::from(cell.id.setup.clients)).ceil() as u64
 }
 
-/// Fewest events per client, fewer where an event changes many rows and takes long.
+/// Fewest events per client, fewer where an event takes long.
 fn least(cell: &PlannedCell) -> f64 {
-    if cell.id.test.planning.rows_per_event >= MANY_ROWS { 1.0 } else { EVENTS_MIN }
+    if cell.id.test.planning.is_long { 1.0 } else { EVENTS_MIN }
 }
-
-/// Rows of an event that takes as long as many others.
-const MANY_ROWS: u32 = 1000;
 
 pub fn mean_rate(rates: impl Iterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = rates.filter(|rate| *rate > 0.0).map(f64::ln).collect();

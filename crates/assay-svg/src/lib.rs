@@ -172,6 +172,13 @@ impl Paper {
         self.push(format_args!("</g>"));
     }
 
+    /// Marks that lead to another page. A link beside the drawing must lead there too: the keyboard skips this one.
+    pub fn link(&mut self, to: &str, draw: impl FnOnce(&mut Self)) {
+        self.push(format_args!(r#"<a href="{}" tabindex="-1">"#, escaped(to)));
+        draw(self);
+        self.push(format_args!("</a>"));
+    }
+
     /// Named marks, which other drawings of the page can repeat.
     pub fn shared(&mut self, name: &str, draw: impl FnOnce(&mut Self)) {
         // In a repetition, rules for classes apply only inside the marks, so the marks need the class `chart`

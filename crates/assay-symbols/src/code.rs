@@ -4,11 +4,11 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::ops::Range;
 use std::path::Path;
 
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
 use object::read::ReadCache;
 use object::{Architecture, Object as _};
 
 use crate::binary::{ElfSection, code_ranges, functions, section};
-use crate::x86::{OperandKind, RelativeOperand, decode};
 
 /// In order of address. Functions of machines other than x86-64 are not examined.
 #[derive(Debug)]
@@ -132,51 +132,58 @@ impl CodeExamination<'_> {
         let [from, to] = [self.range.start, self.range.end]
             .map(|address| usize::try_from(address - text.start).unwrap_or(usize::MAX));
         let code = bytes.get(from..to.min(bytes.len())).unwrap_or_default();
-        let mut at = 0;
-        while let Some(rest) = code.get(at..).filter(|rest| !rest.is_empty()) {
-            let Some(instruction) = decode(rest) else {
+        let mut decoder = Decoder::with_ip(64, code, self.range.start, DecoderOptions::NONE);
+        let mut instruction = Instruction::default();
+        while decoder.can_decode() {
+            let at = decoder.position();
+            decoder.decode_out(&mut instruction);
+            if instruction.is_invalid() {
                 // What follows data within code, or unknown instructions, is compared as it is.
-                self.hasher.write(rest);
+                self.hasher.write(&code[at..]);
                 break;
-            };
-            let (bytes, _) = rest.split_at(instruction.length);
-            at += instruction.length;
-            match instruction.distance {
-                Some(operand) => {
-                    self.refer(bytes, operand, self.range.start + at as u64, most);
+            }
+            let bytes = &code[at..decoder.position()];
+            let offsets = decoder.get_constant_offsets(&instruction);
+            if instruction.op0_kind() == OpKind::NearBranch64 && offsets.immediate_size() == 4 {
+                let target = instruction.near_branch64();
+                self.branch(bytes, offsets.immediate_offset(), target, most);
+            } else if instruction.is_ip_rel_memory_operand() {
+                self.hash_without(bytes, offsets.displacement_offset());
+                if instruction.mnemonic() == Mnemonic::Lea {
+                    self.take_address(instruction.ip_rel_memory_address());
                 }
-                None => self.hasher.write(bytes),
+            } else {
+                self.hasher.write(bytes);
             }
         }
     }
 
-    /// An instruction with a distance from its end, the address `end`.
-    fn refer(&mut self, bytes: &[u8], operand: RelativeOperand, end: u64, most: usize) {
-        let RelativeOperand { at, kind } = operand;
-        let Some(distance) = bytes.get(at..).and_then(<[u8]>::first_chunk::<4>) else { return };
-        let target = end.wrapping_add_signed(i64::from(i32::from_le_bytes(*distance)));
-        if kind == OperandKind::Branch && self.range.contains(&target) && target != self.range.start
-        {
+    /// A call or jump whose distance is at an offset.
+    fn branch(&mut self, bytes: &[u8], at: usize, target: u64, most: usize) {
+        if self.range.contains(&target) && target != self.range.start {
             self.hasher.write(bytes);
             return;
         }
+        self.hash_without(bytes, at);
+        if self.calls.len() < most {
+            let called = self.begins.binary_search(&target).ok();
+            self.calls.extend(called.and_then(|at| u32::try_from(at).ok()));
+        }
+    }
+
+    /// An instruction without the four bytes of a distance.
+    fn hash_without(&mut self, bytes: &[u8], at: usize) {
         self.hasher.write(&bytes[..at]);
         self.hasher.write(&bytes[at + 4..]);
-        match kind {
-            OperandKind::Branch if self.calls.len() < most => {
-                let called = self.begins.binary_search(&target).ok();
-                self.calls.extend(called.and_then(|at| u32::try_from(at).ok()));
-            }
-            OperandKind::Address => {
-                if let Some(text) = self.data.and_then(|data| string_at(data, target)) {
-                    let mut hasher = DefaultHasher::new();
-                    hasher.write(text);
-                    // Builds may take the addresses in another order.
-                    let known = self.strings.unwrap_or_default();
-                    self.strings = Some(known.wrapping_add(hasher.finish()));
-                }
-            }
-            OperandKind::Branch | OperandKind::Memory => {}
+    }
+
+    fn take_address(&mut self, address: u64) {
+        if let Some(text) = self.data.and_then(|data| string_at(data, address)) {
+            let mut hasher = DefaultHasher::new();
+            hasher.write(text);
+            // Builds may take the addresses in another order.
+            let known = self.strings.unwrap_or_default();
+            self.strings = Some(known.wrapping_add(hasher.finish()));
         }
     }
 }
@@ -232,6 +239,33 @@ mod tests {
         let found = [(0x1000..0x100d, None), (0x1010..0x101d, None)];
         let functions = program(&text, &found).functions;
         assert_eq!(functions[0].digest, functions[1].digest);
+    }
+
+    /// The digests of two functions of eight bytes each, one after the other.
+    fn digests(first: &[u8; 8], second: &[u8; 8]) -> [u64; 2] {
+        let text = [*first, *second].concat();
+        let functions = program(&text, &[(0x1000..0x1008, None), (0x1008..0x1010, None)]).functions;
+        [functions[0].digest, functions[1].digest]
+    }
+
+    #[test]
+    fn digests_are_of_all_but_distances_to_other_places() {
+        // `mov rax, [rip + distance]; ret`
+        let [one, other] =
+            digests(b"\x48\x8b\x05\x01\x02\x03\x04\xc3", b"\x48\x8b\x05\xf1\x01\x03\x04\xc3");
+        assert_eq!(one, other);
+        // `je distance` within the function.
+        let [one, other] =
+            digests(b"\x0f\x84\x01\x00\x00\x00\x90\xc3", b"\x0f\x84\x00\x00\x00\x00\x90\xc3");
+        assert_ne!(one, other);
+        // An invalid instruction, and what follows it.
+        let [one, other] =
+            digests(b"\x06\xe8\x01\x02\x03\x04\x90\xc3", b"\x06\xe8\x01\x02\x03\x05\x90\xc3");
+        assert_ne!(one, other);
+        // An instruction cut off by the end of the function.
+        let [one, other] =
+            digests(b"\x90\x90\x90\x90\x90\x90\x90\xe8", b"\x90\x90\x90\x90\x90\x90\x90\xe9");
+        assert_ne!(one, other);
     }
 
     #[test]

@@ -6,7 +6,6 @@ mod debuginfod;
 mod matching;
 pub mod names;
 mod symbols;
-mod x86;
 
 pub use binary::{ElfBinary, SharedBytes};
 pub use symbols::{DonorNames, NameDonor, Symbols};

@@ -65,7 +65,6 @@ pub fn supervise_if_asked() {
     }
 }
 
-#[must_use]
 pub fn is_supervisor() -> bool {
     std::env::args().any(|arg| arg == AS_SUPERVISOR)
 }
@@ -79,7 +78,6 @@ macro_rules! tests {
 
 /// Runs the tests of a program without the usual harness, which decides at compile time whether a test is ignored.
 /// Those of `root`, called `root::NAME`, need root and are ignored for other users, with that reason.
-#[must_use]
 pub fn run_tests(anyone: &[NamedTest], root: &[NamedTest]) -> ExitCode {
     if is_supervisor() {
         supervise_if_asked();
@@ -101,7 +99,6 @@ pub fn run_tests(anyone: &[NamedTest], root: &[NamedTest]) -> ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }
 
-#[must_use]
 pub fn supervisor() -> Supervisor {
     let args = ["--exact", "--nocapture", "--ignored", ENTRY, AS_SUPERVISOR];
     let program = std::env::current_exe().expect("the path of the running program");
@@ -119,31 +116,26 @@ pub struct TestServer {
 }
 
 /// MariaDB 10.11 with an empty database `test`.
-#[must_use]
 pub fn mariadb() -> TestServer {
     mariadb_version("10.11", &[])
 }
 
 /// A version or series of MariaDB with an empty database `test`, and `extra` options such as `--autocommit=OFF`.
-#[must_use]
 pub fn mariadb_version(version: &str, extra: &[&str]) -> TestServer {
     start(Product::MariaDb, version, extra)
 }
 
 /// Postgres 16 with an empty database `test`.
-#[must_use]
 pub fn postgres() -> TestServer {
     start(Product::Postgres, "16", &[])
 }
 
 /// Any product and version or series with an empty database `test`, and `extra` options.
-#[must_use]
 pub fn start(product: Product, version: &str, extra: &[&str]) -> TestServer {
     start_listening(product, version, extra, Listen::Socket)
 }
 
 /// Like [`start`], but the server also listens elsewhere.
-#[must_use]
 pub fn start_listening(
     product: Product,
     version: &str,
@@ -157,7 +149,6 @@ pub fn start_listening(
 }
 
 /// A server with an empty database `test` on named terms.
-#[must_use]
 pub fn start_on(terms: &Terms, product: Product, version: &str) -> TestServer {
     let prefix = product_prefix(product, version);
     let options = options_of(terms, &prefix);
@@ -202,36 +193,30 @@ fn create_database(options: &ConnectOptions, name: &str) {
 }
 
 impl TestServer {
-    #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
         ConnectOptions { database: Some("test".to_owned()), ..self.server.connect_options() }
     }
 
-    #[must_use]
     pub fn connect(&self) -> Connection {
         Connection::connect(&self.connect_options())
             .unwrap_or_else(|error| panic!("cannot connect to a test server: {error}"))
     }
 
-    #[must_use]
     pub fn server(&mut self) -> &mut ServerInstance {
         &mut self.server
     }
 
-    #[must_use]
     pub fn pid(&self) -> i32 {
         self.server.pid()
     }
 }
 
 /// The binaries of a version or series of MariaDB, from the cache if it has them.
-#[must_use]
 pub fn prefix(version: &str) -> Prefix {
     product_prefix(Product::MariaDb, version)
 }
 
 /// The binaries of a version or series of a product, from the cache if it has them.
-#[must_use]
 pub fn product_prefix(product: Product, version: &str) -> Prefix {
     let spec = SystemSpec::new(product, Origin::Version(version.to_owned()));
     let get = |offline| {
@@ -242,7 +227,6 @@ pub fn product_prefix(product: Product, version: &str) -> Prefix {
 }
 
 /// Valgrind as users get it, which stays in the cache while the test runs.
-#[must_use]
 pub fn valgrind() -> ValgrindTool {
     static HELD: OnceLock<assay_provision::Valgrind> = OnceLock::new();
     let found = HELD.get_or_init(|| {
@@ -258,7 +242,6 @@ pub fn valgrind() -> ValgrindTool {
 }
 
 /// An initialised data directory for a build, created once and kept in the cache. It must only be copied.
-#[must_use]
 pub fn template(prefix: &Prefix) -> PathBuf {
     let root = cache_dir().join("testkit");
     let sha = prefix.sha256.get(..16).unwrap_or(&prefix.sha256);
@@ -278,7 +261,6 @@ pub fn template(prefix: &Prefix) -> PathBuf {
     template
 }
 
-#[must_use]
 pub fn options(prefix: &Prefix) -> Vec<String> {
     options_of(Terms::or_default(None), prefix)
 }
@@ -287,7 +269,6 @@ fn options_of(terms: &Terms, prefix: &Prefix) -> Vec<String> {
     terms.render(&SIZES, prefix, prefix.product.default_engine(), &[]).options
 }
 
-#[must_use]
 pub fn site(data_root: &Path) -> Site {
     let runtime_dir = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     let run_root = assay_servers::run_root(runtime_dir.as_deref());

@@ -5,7 +5,6 @@ use std::process::Command;
 
 /// A Python that has these packages, each with a version, such as `pandas==2.3.3`. pip installs them once, into the
 /// tests' directory of the user's cache. Panics if that fails.
-#[must_use]
 pub fn python(packages: &[&str]) -> Command {
     let parent = tests_cache();
     let directory = parent.join(packages.join("+"));

@@ -26,7 +26,6 @@ struct SharedServer {
 
 /// An empty database for a test that changes nothing outside of it, and reads nothing that other tests change, such as
 /// the counters of the whole server.
-#[must_use]
 pub fn database(product: Product, version: &str) -> TestDatabase {
     static DATABASES: AtomicU32 = AtomicU32::new(1);
     let server = shared(product, version);
@@ -58,24 +57,20 @@ fn start_shared(product: Product, version: &str) -> SharedServer {
 }
 
 impl TestDatabase {
-    #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    #[must_use]
     pub fn connect_options(&self) -> ConnectOptions {
         ConnectOptions { database: Some(self.name.clone()), ..self.server.options.clone() }
     }
 
-    #[must_use]
     pub fn connect(&self) -> Connection {
         Connection::connect(&self.connect_options())
             .unwrap_or_else(|error| panic!("cannot connect to a test server: {error}"))
     }
 
     /// Process of the server.
-    #[must_use]
     pub fn pid(&self) -> i32 {
         self.server.pid
     }

@@ -85,6 +85,48 @@ impl Account {
     }
 }
 
+/// Fewest events of a slice with a judged tail: two of them are above the 99th percentile.
+const TAIL_EVENTS: u64 = 200;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct LatencyTail {
+    /// 99th percentile of the latencies, nanoseconds.
+    pub(crate) p99: f64,
+    /// It, divided by the median.
+    pub(crate) dispersion: f64,
+}
+
+/// `None` for too few events, and for a test whose tail is not judged.
+pub(crate) fn latency_tail(slice: &Slice) -> Option<LatencyTail> {
+    let hdr = slice.work.latency_hdr.as_slice();
+    if !slice.cell.test.planning.judges_tail || hdr.is_empty() {
+        return None;
+    }
+    let mut values: Vec<(f64, u64)> = Vec::new();
+    let mut events = 0_u64;
+    recorded_values(hdr, |value, count| {
+        events = events.saturating_add(count);
+        values.push((value as f64, events));
+    })?;
+    let (median, p99) = (quantile(&values, 0.5)?, quantile(&values, 0.99)?);
+    let tail = LatencyTail { p99, dispersion: p99 / median };
+    (events >= TAIL_EVENTS && median > 0.0).then_some(tail)
+}
+
+/// A quantile of values, each with the number of events up to it. Between two events, it is their weighted geometric
+/// mean (Hazen's positions): in a slice of few events, the smallest value with enough events below it depends on their
+/// number, which differs between a fast and a slow system.
+fn quantile(values: &[(f64, u64)], share: f64) -> Option<f64> {
+    let (_, events) = *values.last()?;
+    let rank = (share * events as f64 + 0.5).max(1.0);
+    let value = |rank: u64| {
+        let at = values.partition_point(|(_, up_to)| *up_to < rank.min(events));
+        values.get(at).map(|(value, _)| *value)
+    };
+    let (low, high) = (value(rank as u64)?, value(rank as u64 + 1)?);
+    Some(low.powf(1.0 - rank.fract()) * high.powf(rank.fract()))
+}
+
 /// Merges the histograms of slices; `None` if one is missing or unreadable.
 pub(crate) fn latency<'a>(slices: impl Iterator<Item = &'a Slice>) -> Option<Latency> {
     let mut merged = Histogram::<u64>::new(3).ok()?;
@@ -176,6 +218,26 @@ mod tests {
         let all_threads = Account { time_us: 50.0, client_us: 5.0, thread_us: 90.0, runq_us: 10.0 };
         assert_eq!(all_threads.rest(true), None);
         assert_eq!(all_threads.rest(false), None);
+    }
+
+    #[test]
+    fn a_quantile_lies_between_the_events_around_it() {
+        let four = [(1.0, 1), (2.0, 2), (8.0, 4)];
+        for (share, expected) in [(0.0, 1.0), (0.5, 4.0), (0.75, 8.0), (1.0, 8.0)] {
+            let found = quantile(&four, share).unwrap();
+            assert!((found - expected).abs() < 1e-9, "{share}: {found}");
+        }
+        assert_eq!(quantile(&[], 0.5), None);
+        // Logarithms of latencies with an exponential tail: whatever the number of events, the mean is that of all.
+        for events in [200_u64, 299, 300, 450] {
+            let mut log = 0.0;
+            let expected = (0..events).map(|after| {
+                log += 1.0 / (events - after) as f64;
+                (f64::exp(log), after + 1)
+            });
+            let found = quantile(&expected.collect::<Vec<_>>(), 0.99).unwrap();
+            assert!((found / 100.0).ln().abs() < 0.05, "{events}: {found}");
+        }
     }
 
     #[test]

@@ -34,6 +34,8 @@ struct RelativeFigures {
     /// Of all threads of the server, and of those that serve connections.
     cpu: Option<BlockCentres>,
     serving_cpu: Option<BlockCentres>,
+    p99: Option<BlockCentres>,
+    dispersion: Option<BlockCentres>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -60,6 +62,8 @@ struct Figures {
     cpu_per_op: f64,
     serving_cpu_per_op: f64,
     cpu_waits_per_op: f64,
+    p99: f64,
+    dispersion: f64,
     /// Range within [`BlockSamples::twos`].
     twos: (u32, u32),
 }
@@ -148,6 +152,12 @@ impl CellSamples {
         self.relative[system].serving_cpu.clone()
     }
 
+    /// Of the 99th percentile of latencies, and of its ratio to the median.
+    pub(crate) fn relative_tail(&self, system: usize) -> [Option<BlockCentres>; 2] {
+        let RelativeFigures { p99, dispersion, .. } = &self.relative[system];
+        [p99.clone(), dispersion.clone()]
+    }
+
     pub(crate) fn surplus(&self, system: usize) -> Option<Surplus> {
         self.relative[system].surplus
     }
@@ -190,7 +200,9 @@ impl CellSamples {
         let (rate, surplus) = self.rate_to(system, other);
         let cpu = self.cpu_to(system, other);
         let serving_cpu = self.figure_to(system, other, |figures| figures.serving_cpu_per_op);
-        RelativeFigures { rate, surplus, cpu, serving_cpu }
+        let p99 = self.figure_to(system, other, |figures| figures.p99);
+        let dispersion = self.figure_to(system, other, |figures| figures.dispersion);
+        RelativeFigures { rate, surplus, cpu, serving_cpu, p99, dispersion }
     }
 
     pub(crate) fn cpu_to(&self, system: usize, other: usize) -> Option<BlockCentres> {
@@ -328,6 +340,8 @@ impl Figures {
             cpu_per_op: sample.cpu_per_op.unwrap_or(f64::NAN),
             serving_cpu_per_op: sample.serving_cpu_per_op.unwrap_or(f64::NAN),
             cpu_waits_per_op: sample.cpu_waits_per_op.unwrap_or(f64::NAN),
+            p99: sample.p99.unwrap_or(f64::NAN),
+            dispersion: sample.dispersion.unwrap_or(f64::NAN),
         }
     }
 }
@@ -372,6 +386,8 @@ mod tests {
             cpu_per_op: 1.0,
             serving_cpu_per_op: 1.0,
             cpu_waits_per_op: 0.0,
+            p99: 1.0,
+            dispersion: 1.0,
             twos: (0, 0),
         };
         let figures = vec![

@@ -7,13 +7,12 @@ use assay_model::{
 
 use crate::CellJudgement;
 use crate::count_change::{Instructions, compare_counts};
-use crate::gate::{GateCell, GateJudgement, GateVerdict};
 use crate::module_counts::{SystemCounts, counted_modules};
 use crate::profile::Modules;
+use crate::regression_limits::{LimitVerdict, LimitedCell, LimitsJudgement};
 use crate::robust::median;
 use crate::student::upper_quantile;
 
-#[must_use]
 pub fn count_threshold(study: &Study) -> f64 {
     if study.experiment == Experiment::Counted { study.threshold } else { COUNT_THRESHOLD }
 }
@@ -96,73 +95,71 @@ pub(crate) fn settle(record: &StudyRecord, cells: &mut [CellJudgement]) {
 
 /// Whether the counts of a cell, of the base and another system, are undecided, so that counting on further instances
 /// helps.
-#[must_use]
 pub fn is_count_open(
     study: &Study,
     cell: CellId,
     systems: usize,
     [base, other]: [&Count; 2],
 ) -> bool {
-    let Some(gate) = &study.gate else {
+    let Some(limits) = &study.limits else {
         let judged = judge(other, Some(base), count_threshold(study));
         return judged.is_none_or(|it| it.verdict == Some(CountVerdict::Undecided));
     };
-    let planned = study.cells.iter().zip(&gate.margins).find(|(planned, _)| planned.id == cell);
-    let level = gate_level(gate.margins.len(), systems);
-    planned.is_some_and(|(_, margin)| gate_ratio(other, base, *margin, level).1.is_none())
+    let planned = study.cells.iter().zip(&limits.margins).find(|(planned, _)| planned.id == cell);
+    let level = limit_level(limits.margins.len(), systems);
+    planned.is_some_and(|(_, margin)| limited_ratio(other, base, *margin, level).1.is_none())
 }
 
-/// Error of a gate's verdicts that a limit is exceeded, over all tests and systems together, if no limit is.
-const GATE_LEVEL: f64 = 0.005;
+/// Error of the verdicts that a limit is exceeded, over all tests and systems together, if no limit is.
+const LIMIT_LEVEL: f64 = 0.005;
 
-pub(crate) fn gate(record: &StudyRecord, cells: &[CellJudgement]) -> Option<GateJudgement> {
-    let margins = &record.study.gate.as_ref()?.margins;
+pub(crate) fn limits(record: &StudyRecord, cells: &[CellJudgement]) -> Option<LimitsJudgement> {
+    let margins = &record.study.limits.as_ref()?.margins;
     let base = record.systems.iter().position(|system| system.is_base)?;
     let systems: Vec<usize> = (0..record.systems.len()).filter(|it| *it != base).collect();
     let planned = record.study.cells.iter().zip(margins);
     let pairs = planned.flat_map(|it| systems.iter().map(move |&system| (it, system)));
-    let level = gate_level(margins.len(), record.systems.len());
+    let level = limit_level(margins.len(), record.systems.len());
     let judged = pairs.map(|((planned, margin), system)| {
         let cell = planned.id;
         let found = cells.iter().find(|it| (it.cell, it.system) == (cell, system));
         let counts = count(record, cell, system).zip(count(record, cell, base));
         let (ratio, verdict) =
-            counts.map_or((None, None), |(one, base)| gate_ratio(one, base, *margin, level));
+            counts.map_or((None, None), |(one, base)| limited_ratio(one, base, *margin, level));
         let verdict = match verdict {
             Some(verdict) => verdict,
-            None if found.is_some_and(|it| it.verdict == Verdict::Failed) => GateVerdict::Failed,
-            None => GateVerdict::Undecided,
+            None if found.is_some_and(|it| it.verdict == Verdict::Failed) => LimitVerdict::Failed,
+            None => LimitVerdict::Undecided,
         };
-        GateCell { cell, system, margin: *margin, ratio, verdict, doubt: None }
+        LimitedCell { cell, system, margin: *margin, ratio, verdict, doubt: None }
     });
-    Some(GateJudgement { cells: judged.collect() })
+    Some(LimitsJudgement { cells: judged.collect() })
 }
 
-fn gate_level(tests: usize, systems: usize) -> f64 {
+fn limit_level(tests: usize, systems: usize) -> f64 {
     let verdicts = tests.max(1) * systems.saturating_sub(1).max(1) * COUNT_LOOKS;
-    2.0 * GATE_LEVEL / verdicts as f64
+    2.0 * LIMIT_LEVEL / verdicts as f64
 }
 
 /// Ratio of a system's instructions to the base's with its 95% interval, and the verdict on a limit; `None` if unknown.
-fn gate_ratio(
+fn limited_ratio(
     one: &Count,
     base: &Count,
     margin: f64,
     level: f64,
-) -> (Option<Estimate>, Option<GateVerdict>) {
+) -> (Option<Estimate>, Option<LimitVerdict>) {
     let ratios = kept(ratios(&each_serving(&one.instances), &each_serving(&base.instances))).0;
     let limit = 1.0 + margin;
     let (usual, certain) = (estimate(&ratios, 0.05), estimate(&ratios, level));
     let verdict = match (usual, certain) {
-        (Some(usual), _) if usual.high < limit => Some(GateVerdict::Passed),
-        (_, Some(certain)) if certain.low > limit => Some(GateVerdict::Exceeded),
+        (Some(usual), _) if usual.high < limit => Some(LimitVerdict::Passed),
+        (_, Some(certain)) if certain.low > limit => Some(LimitVerdict::Exceeded),
         _ => None,
     };
     (usual, verdict)
 }
 
 /// Counts of two systems in a cell, with the modules that match their functions; `None` unless both were counted.
-#[must_use]
 pub fn counted_pair(
     record: &StudyRecord,
     cell: CellId,
@@ -280,7 +277,6 @@ fn each_serving(instances: &[Vec<CountBatch>]) -> Vec<Vec<f64>> {
 
 /// Whether the batches of two systems agree so well that further ones on the same instances would not narrow the
 /// interval of their ratio. The first two batches do if their ratios differ by about 0.01% or less.
-#[must_use]
 pub fn batches_agree(base: &[Vec<CountBatch>], other: &[Vec<CountBatch>]) -> bool {
     let (ratios, _) = kept(ratios(&each_serving(other), &each_serving(base)));
     interval_parts(&ratios, 0.05)

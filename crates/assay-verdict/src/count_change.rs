@@ -58,7 +58,6 @@ pub struct Rest {
 
 impl FunctionCounts {
     /// Whether its name is not only an address.
-    #[must_use]
     pub fn has_name(&self) -> bool {
         self.function.as_deref().is_some_and(|name| !name.starts_with("0x"))
     }
@@ -70,7 +69,6 @@ impl CountChange {
         self.functions.iter().all(|function| function.has_name() || function.caller.is_some())
     }
 
-    #[must_use]
     pub fn own(&self) -> [u64; 2] {
         sum(self.functions.iter().map(|it| it.own))
     }
@@ -78,26 +76,22 @@ impl CountChange {
 
 impl Instructions {
     /// Denominator of the changes: the product of both sides' operations.
-    #[must_use]
     pub fn denominator(&self) -> i128 {
         let [base, other] = self.ops.map(i128::from);
         base * other
     }
 
     /// Change of all instructions per operation, as the numerator of a fraction.
-    #[must_use]
     pub fn by(&self) -> i128 {
         by(self.totals, self.ops)
     }
 
-    #[must_use]
     pub fn per_op(&self, by: i128) -> f64 {
         by as f64 / self.denominator().max(1) as f64
     }
 
     /// Share of the changes, whatever their signs, in functions with a name or with a named caller. `None` without
     /// changes.
-    #[must_use]
     pub fn named_share(&self) -> Option<f64> {
         let size = |change: &CountChange| change.by.unsigned_abs() as f64;
         let all: f64 = self.changes.iter().map(size).sum();
@@ -105,14 +99,12 @@ impl Instructions {
         (all > 0.0).then(|| named / all)
     }
 
-    #[must_use]
     pub fn each_per_op(&self, own: [u64; 2]) -> [f64; 2] {
         let [base, other] = self.ops.map(|ops| ops.max(1) as f64);
         [own[0] as f64 / base, own[1] as f64 / other]
     }
 
     /// The largest changes, up to `most`, and the rest, which completes the whole; `None` if it is empty.
-    #[must_use]
     pub fn largest(&self, most: usize) -> (&[CountChange], Option<Rest>) {
         let (shown, others) = self.changes.split_at_checked(most).unwrap_or((&self.changes, &[]));
         let rest = Rest {
@@ -140,7 +132,6 @@ const INLINED: [f64; 2] = [0.25, 1.25];
 
 /// Compares the counts of the base and of another system; `None` if a side has no operations. Functions match by name
 /// and module, as determined by [`counted_modules`], or by a name unique among the functions of each side alone.
-#[must_use]
 pub fn compare_counts(
     base: SystemCounts<'_>,
     other: SystemCounts<'_>,

@@ -53,7 +53,6 @@ pub(crate) fn sentence(
 /// The threads whose instructions changed, if the verdict with background threads differs from that of the serving
 /// thread: `43% more instructions in the serving thread, but 10% fewer instructions with background threads, whose
 /// instructions per operation went from 50,847 to 3,939`. `None` if both verdicts are equal, or one is missing.
-#[must_use]
 pub fn moved(count: &CountJudgement) -> Option<String> {
     let (serving, total) = (count.verdict?, count.total.as_ref()?);
     let with_background = total.verdict?;

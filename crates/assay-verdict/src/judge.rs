@@ -83,6 +83,7 @@ fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
         cpu_decisions,
         serving_cpu,
         serving_cpu_decisions,
+        tails,
         ..
     } = samples.decide();
     let paced = paced(record);
@@ -125,6 +126,7 @@ fn with_rates(record: &StudyRecord) -> (Judgement, Vec<Option<BlockCentres>>) {
             cpu.effects[index].map(|_| cost_verdict(cpu_decisions[index].verdict));
         described.cpu =
             CpuJudgement::new(serving_cpu.effects[index].as_ref(), &serving_cpu_decisions[index]);
+        [described.p99, described.dispersion] = [0_usize, 1].map(|figure| tails[figure][index]);
         described.detectable = decision.detectable;
         described.doubt = doubt(&decision, &described, paced.contains(&cell.id));
         described.verdict = decision.verdict;
@@ -157,7 +159,7 @@ fn of_all_cells(
         steps,
         lines,
         crossovers: crossover::crossovers(record, &cells),
-        gate: if record.counts_only() { count::gate(record, &cells) } else { samples.gate() },
+        limits: if record.counts_only() { count::limits(record, &cells) } else { samples.limits() },
         nodes: nodes::summaries(record, &cells, reduced),
         rankings: ranking::rankings(record, samples, paced),
         cells,
@@ -328,6 +330,8 @@ fn described(
         cpu_ratio: None,
         cpu_verdict: None,
         cpu: None,
+        p99: None,
+        dispersion: None,
         is_disturbed: false,
         slices: judged.len() as u32,
         troubled: counts.troubled,

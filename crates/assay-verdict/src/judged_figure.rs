@@ -6,7 +6,7 @@ use crate::effect::Effect;
 use crate::rules::Decision;
 use crate::{CellJudgement, VerdictDoubt};
 
-/// The figure that decides a study: its answer, its gate, and when it has measured enough.
+/// The figure that decides a study: its answer, its limits, and when it has measured enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JudgedFigure {
     /// Operations per second.

@@ -20,7 +20,6 @@ mod discoveries;
 mod effect;
 mod evidence;
 mod figures;
-mod gate;
 mod group;
 mod ibench_step;
 mod instruction_sets;
@@ -40,6 +39,7 @@ mod processor;
 mod profile;
 mod ranking;
 mod reads;
+mod regression_limits;
 mod robust;
 mod rules;
 mod sample;
@@ -77,7 +77,6 @@ pub use counters::CounterChange;
 pub use crossover::Crossover;
 pub use discoveries::benjamini_hochberg;
 pub use figures::{CellFigure, FigurePlace, LATENCIES, METRICS, PER_OP, PerOp, PublishedMetric};
-pub use gate::{GateCell, GateJudgement, GateVerdict};
 pub use ibench_step::StepSummary;
 pub use instruction_sets::{InstructionSets, instruction_sets};
 pub use judge::{JudgedRates, judge};
@@ -94,6 +93,7 @@ pub use profile::{
     FunctionChange, FunctionKey, Modules, ProfileChange, are_comparable, dispersion,
 };
 pub use ranking::{RANKED_MIN, RankedPair, Ranking, Rankings};
+pub use regression_limits::{LimitVerdict, LimitedCell, LimitsJudgement};
 pub use robust::{TRIM, mean, median, variance};
 pub use rules::{REPEATS_MIN, SMOKE_GROSS, threshold};
 pub use sample::{Fitness, SliceSample};
@@ -122,8 +122,8 @@ pub struct Judgement {
     /// One per cell and line of three or more versions, in this order.
     pub lines: Vec<LineSummary>,
     pub crossovers: Vec<Crossover>,
-    /// `None` without a gate.
-    pub gate: Option<GateJudgement>,
+    /// `None` without limits.
+    pub limits: Option<LimitsJudgement>,
     /// `None` if one machine measured all.
     pub nodes: Option<Nodes>,
     /// `None` for fewer than three systems, and without measured rates.
@@ -157,6 +157,10 @@ pub struct CellJudgement {
     /// CPU per operation of the threads that serve connections; `None` for the base, if it was not measured, and if the
     /// test failed.
     pub cpu: Option<CpuJudgement>,
+    /// The 99th percentile of latencies, and its ratio to the median, each relative to the base. `None` for the base,
+    /// where tails are not judged, and if the test failed.
+    pub p99: Option<CpuJudgement>,
+    pub dispersion: Option<CpuJudgement>,
     pub slices: u32,
     /// Slices in machine trouble, used by the verdict only if the cell is disturbed.
     pub troubled: u32,

@@ -54,7 +54,6 @@ impl ProfileChange {
 
 /// Whether the times of two profiles are comparable: the kernel was sampled in both or in neither, and at least one
 /// operation ended in each.
-#[must_use]
 pub fn are_comparable(base: &Profile, other: &Profile) -> bool {
     base.limits.no_kernel == other.limits.no_kernel && base.ops >= 1.0 && other.ops >= 1.0
 }
@@ -184,7 +183,6 @@ pub struct Modules<'a> {
 }
 
 impl<'a> Modules<'a> {
-    #[must_use]
     pub fn from_profiles(base: &'a Profile, other: &'a Profile) -> [Self; 2] {
         Self::between([base, other].map(|it| {
             let stripped = it.limits.stripped.iter().map(String::as_str);
@@ -193,7 +191,6 @@ impl<'a> Modules<'a> {
     }
 
     /// Each side is the module of the server's own code, and the modules with unnamed functions.
-    #[must_use]
     pub fn between(sides: [(&'a str, Vec<&'a str>); 2]) -> [Self; 2] {
         let stripped = |(server, stripped): &(&'a str, Vec<&'a str>)| -> BTreeSet<&'a str> {
             stripped.iter().map(|module| plain(module, server)).collect()
@@ -217,7 +214,6 @@ impl<'a> Modules<'a> {
     }
 
     /// Function of a frame of this profile; equal functions of both profiles have equal keys.
-    #[must_use]
     pub fn key(&self, frame: &'a StackFrame) -> FunctionKey<'a> {
         let module = plain(&frame.module, self.server);
         let is_common = || self.common.contains(&(module, frame.function.as_str()));
@@ -322,7 +318,6 @@ const IN_PART_MIN: f64 = 5.0;
 /// Variation of a sampling's functions between parts, divided by that expected from the number of samples: Pearson's χ²
 /// of functions by parts, divided by its degrees of freedom (McCullagh and Nelder 1989, section 4.5), over functions
 /// with enough samples. At least 1.
-#[must_use]
 pub fn dispersion(parts: &[CallTree]) -> f64 {
     let mut by_function: BTreeMap<&StackFrame, Vec<u64>> = BTreeMap::new();
     for (number, tree) in parts.iter().enumerate() {

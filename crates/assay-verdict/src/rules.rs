@@ -152,6 +152,11 @@ impl Rules {
         Self { looks, blocks_min: 1, has_segments: false, threshold: 0.02, smoke: false }
     }
 
+    /// The same rules with a threshold of at least this.
+    pub(crate) fn with_threshold(&self, least: f64) -> Self {
+        Self { threshold: self.threshold.max(least), ..self.clone() }
+    }
+
     pub(crate) fn level(&self, effect: &Effect) -> f64 {
         self.looks.level(effect.last)
     }

@@ -2,7 +2,7 @@
 
 use assay_model::{CellId, Slice, SliceOutcome, Trouble, Turn};
 
-use crate::account::{cpu_waits_per_op, server_cpu_per_op, serving_cpu_per_op};
+use crate::account::{cpu_waits_per_op, latency_tail, server_cpu_per_op, serving_cpu_per_op};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fitness {
@@ -40,6 +40,10 @@ pub struct SliceSample {
     pub serving_cpu_per_op: Option<f64>,
     /// Waits for a CPU per operation, of clients and server, nanoseconds; `None` if not measured.
     pub cpu_waits_per_op: Option<f64>,
+    /// 99th percentile of latencies, nanoseconds; `None` if the tail of the test is not judged, or of too few events.
+    pub p99: Option<f64>,
+    /// The 99th percentile divided by the median.
+    pub dispersion: Option<f64>,
     /// Log rates in pairs of turns, one early in the order of systems and one late; empty for a slice of one turn.
     pub twos: Vec<f64>,
 }
@@ -65,6 +69,8 @@ impl SliceSample {
             cpu_per_op: None,
             serving_cpu_per_op: None,
             cpu_waits_per_op: None,
+            p99: None,
+            dispersion: None,
             twos: Vec::new(),
         }
     }
@@ -82,6 +88,7 @@ impl SliceSample {
             SliceOutcome::Good => Fitness::Good,
         };
         let rate = slice.ops_per_second().filter(|_| fitness != Fitness::Unanswered);
+        let tail = latency_tail(slice);
         Self {
             system: slice.system,
             cell: slice.cell,
@@ -101,6 +108,8 @@ impl SliceSample {
             cpu_per_op: server_cpu_per_op(slice),
             serving_cpu_per_op: serving_cpu_per_op(slice),
             cpu_waits_per_op: cpu_waits_per_op(slice),
+            p99: tail.map(|tail| tail.p99),
+            dispersion: tail.map(|tail| tail.dispersion),
             twos: twos(&slice.turns),
         }
     }

@@ -11,12 +11,12 @@ use crate::VerdictDoubt;
 use crate::bound::RatioBound;
 use crate::cell::CellSamples;
 use crate::effect::{BlockCentres, Effect, EffectClass, estimate};
-use crate::gate::{self, GateCase, GateJudgement};
 use crate::ibench_step::missed_steps;
-use crate::judged_figure::{JudgedFigure, cost_verdict};
+use crate::judged_figure::{CpuJudgement, JudgedFigure, cost_verdict};
 use crate::looks::ALPHA;
 use crate::nodes::nodes;
 use crate::prior_variance::PriorVariance;
+use crate::regression_limits::{self, LimitedCase, LimitsJudgement};
 use crate::rules::{Decision, Rules, is_of_one_busy_block};
 use crate::sample::{Fitness, SliceSample};
 use crate::uneven::Surplus;
@@ -27,6 +27,14 @@ const CPU_ALPHA: f64 = 0.0025;
 
 /// The same in a study on a machine that is too noisy to decide by time, as its plan found.
 const NOISY_CPU_ALPHA: f64 = 0.04;
+
+/// Share of the part of time that the tail of latencies gets, in studies that judge it. Its intervals are wide, so less
+/// would call little.
+const TAIL_SHARE: f64 = 0.2;
+
+/// Smallest change of a tail that is called. The intervals of a percentile are several times as wide as those of rates,
+/// so with the threshold of rates hardly any tail would be called the same.
+const TAIL_THRESHOLD: f64 = 0.10;
 
 /// One quantity in all cells and systems, estimated together: by cell in the study's order, then by system.
 pub(crate) struct QuantityEstimates {
@@ -44,7 +52,7 @@ pub struct Samples {
     counts: Vec<bool>,
     rules: Rules,
     margins: Option<Vec<f64>>,
-    /// The figure that decides the gate, and when enough is measured.
+    /// The figure that decides limits, and when enough is measured.
     figure: JudgedFigure,
     /// Whether CPU decides which tests need more rounds, although time is judged too.
     is_noisy: bool,
@@ -78,7 +86,11 @@ pub(crate) struct StudyDecisions {
     /// CPU of the threads that serve connections.
     pub(crate) serving_cpu: QuantityEstimates,
     pub(crate) serving_cpu_decisions: Vec<Decision>,
+    pub(crate) tails: TailJudgements,
 }
+
+/// The 99th percentile of latencies, and its ratio to the median.
+pub(crate) type TailJudgements = [Vec<Option<CpuJudgement>>; 2];
 
 impl Samples {
     pub fn new(study: &Study, systems: &[System]) -> Self {
@@ -93,7 +105,7 @@ impl Samples {
             // The twin need not be decided, unless nothing else is compared.
             counts: systems.iter().map(|it| !(it.is_base || has_others && it.is_twin)).collect(),
             rules: Rules::new(study),
-            margins: study.gate.as_ref().map(|gate| gate.margins.clone()),
+            margins: study.limits.as_ref().map(|limits| limits.margins.clone()),
             figure: study.judge.into(),
             is_noisy: study.is_noisy,
             assumed: match study.experiment {
@@ -188,7 +200,7 @@ impl Samples {
         standings.collect()
     }
 
-    pub fn gate(&mut self) -> Option<GateJudgement> {
+    pub fn limits(&mut self) -> Option<LimitsJudgement> {
         let margins = self.margins.clone()?;
         let StudyDecisions {
             rates,
@@ -210,7 +222,7 @@ impl Samples {
                     || matches!(decision.doubt, Some(VerdictDoubt::PerhapsUneven { .. })));
             let total =
                 effect.zip(surplus[index]).map(|(effect, more)| (effect.log + more.log).exp());
-            GateCase {
+            LimitedCase {
                 cell: cell.id,
                 system,
                 margin,
@@ -224,8 +236,8 @@ impl Samples {
             }
         };
         let counted = self.keys().enumerate().filter(|(_, (_, system))| self.counts[*system]);
-        let cases: Vec<GateCase> = counted.map(case).collect();
-        Some(gate::judge(&cases, &self.rules))
+        let cases: Vec<LimitedCase> = counted.map(case).collect();
+        Some(regression_limits::judge(&cases, &self.rules))
     }
 
     pub(crate) fn decide(&mut self) -> StudyDecisions {
@@ -247,7 +259,11 @@ impl Samples {
         // Both figures of CPU share a part: in reads, they agree so closely that the second costs nothing.
         let has_cpu = cpu.effects.iter().chain(&serving_cpu.effects).any(Option::is_some);
         let cpu_rate = if self.is_noisy { NOISY_CPU_ALPHA } else { CPU_ALPHA };
-        let time_rate = if has_cpu { ALPHA - cpu_rate } else { ALPHA };
+        let mut time_rate = if has_cpu { ALPHA - cpu_rate } else { ALPHA };
+        let tails = self.tails(&has_failed, TAIL_SHARE * time_rate);
+        if tails.iter().flatten().any(Option::is_some) {
+            time_rate *= 1.0 - TAIL_SHARE;
+        }
         let [mut rate_decisions] = self.rules.decisions([&judged(&rates.effects)], time_rate);
         let of_cpu = [judged(&cpu.effects), judged(&serving_cpu.effects)];
         let [mut cpu_decisions, mut serving_cpu_decisions] =
@@ -291,7 +307,33 @@ impl Samples {
             cpu_decisions,
             serving_cpu,
             serving_cpu_decisions,
+            tails,
         }
+    }
+
+    /// Of cells that did not fail.
+    fn tails(&self, has_failed: &[bool], rate: f64) -> TailJudgements {
+        let effects = [0, 1].map(|figure| {
+            let relative = |cell: &CellSamples, system| {
+                let [p99, dispersion] = cell.relative_tail(system);
+                if figure == 0 { p99 } else { dispersion }
+            };
+            // Instances differ in their tails by more than in their rates.
+            let QuantityEstimates { effects, .. } = self.quantity(relative, self.cautious());
+            let all = effects.into_iter().zip(has_failed);
+            all.map(|(effect, failed)| effect.filter(|_| !failed)).collect::<Vec<_>>()
+        });
+        let rules = self.rules.with_threshold(TAIL_THRESHOLD);
+        let decisions = rules.decisions([&effects[0], &effects[1]], rate);
+        let mut judged = TailJudgements::default();
+        for ((tails, effects), decisions) in judged.iter_mut().zip(&effects).zip(&decisions) {
+            let each = effects.iter().zip(decisions);
+            let judgement = |(effect, decision): (&Option<Effect>, &Decision)| {
+                CpuJudgement::new(effect.as_ref(), decision)
+            };
+            *tails = each.map(judgement).collect();
+        }
+        judged
     }
 
     /// Rate of the second system of each pair relative to the first, as of the last decision, with decisions: by cell
@@ -324,11 +366,15 @@ impl Samples {
     }
 
     pub(crate) fn rates(&self) -> QuantityEstimates {
-        let assumed = match self.assumed {
+        self.quantity(|cell, system| cell.rate(system), self.cautious())
+    }
+
+    /// For quantities of which instances differ by more than in relative rates.
+    fn cautious(&self) -> PriorVariance {
+        match self.assumed {
             PriorVariance::Nothing => PriorVariance::Nothing,
             PriorVariance::Design | PriorVariance::Level => PriorVariance::Level,
-        };
-        self.quantity(|cell, system| cell.rate(system), assumed)
+        }
     }
 
     pub(crate) fn is_disturbed(&self, cell: CellId) -> bool {

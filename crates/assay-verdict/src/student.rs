@@ -27,7 +27,6 @@ pub(crate) fn upper_tail(t: f64, df: f64) -> f64 {
 }
 
 /// Upper-tail quantile of Student's t; infinite for tails so far out that no distribution is known there.
-#[must_use]
 pub fn upper_quantile(tail: f64, df: f64) -> f64 {
     if tail < TAIL_MIN {
         return f64::INFINITY;

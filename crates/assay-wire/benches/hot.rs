@@ -9,13 +9,13 @@
 mod common;
 
 use std::hint::black_box;
-use std::io::Write as _;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use assay_wire::mysql::PacketWalker;
 use assay_wire::{Connection, Param, ParamType};
-use common::{EOF, Peer, packet, read_packet, reply};
+use common::{EOF, Peer, packet, read_packet, reply, server_config};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::thread::{CpuSet, sched_setaffinity};
@@ -64,6 +64,12 @@ fn compare(name: &str, answer: &[u8]) {
     let execute = move || {
         black_box(hot.execute(id, &[Param::Int(black_box(7))]).expect("the peer"));
     };
+    let tls_peer = serve_over_tls(answer.to_vec());
+    let mut hot = Connection::connect(&tls_peer.options).expect("the peer");
+    let id = hot.prepare("SELECT c", &[ParamType::Int]).expect("the peer");
+    let execute_over_tls = move || {
+        black_box(hot.execute(id, &[Param::Int(black_box(7))]).expect("the peer"));
+    };
     let (client, server) = UnixStream::pair().expect("sockets");
     let length = answer.len();
     let bytes = answer.to_vec();
@@ -77,6 +83,7 @@ fn compare(name: &str, answer: &[u8]) {
     }
     let bytes = answer.to_vec();
     ways.push(("Walker alone".into(), Box::new(move || walk(&bytes))));
+    ways.push(("execute over TLS".into(), Box::new(execute_over_tls)));
     let medians = sample(&mut ways);
     let floor = medians[1];
     for ((way, _), median) in ways.iter().zip(&medians) {
@@ -87,18 +94,31 @@ fn compare(name: &str, answer: &[u8]) {
     client.shutdown(std::net::Shutdown::Both).expect("the echo");
     echo.join().expect("the echo");
     peer.join();
+    tls_peer.join();
 }
 
 /// A peer that prepares one statement and then answers every packet the same way.
 fn serve(answer: Vec<u8>) -> Peer {
     Peer::new(move |mut stream| {
-        read_packet(&mut stream);
-        let prepared = [0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0];
-        stream
-            .write_all(&reply(&[&prepared, b"parameter", EOF, b"column", EOF]))
-            .expect("the client");
+        prepare(&mut stream);
         repeat(stream, &answer);
     })
+}
+
+/// The same over TLS 1.3.
+fn serve_over_tls(answer: Vec<u8>) -> Peer {
+    Peer::over_tls(server_config("server.pem", &rustls::version::TLS13), move |mut stream| {
+        prepare(&mut stream);
+        while read_packet(&mut stream).is_some_and(|request| request != [1]) {
+            stream.write_all(&answer).expect("the client");
+        }
+    })
+}
+
+fn prepare(stream: &mut (impl Read + Write)) {
+    read_packet(stream);
+    let prepared = [0, 1, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0];
+    stream.write_all(&reply(&[&prepared, b"parameter", EOF, b"column", EOF])).expect("the client");
 }
 
 fn repeat(stream: UnixStream, answer: &[u8]) {

@@ -2,6 +2,7 @@
 
 use crate::budget::ReadBudget;
 use crate::error::{WireError, WireResult};
+use crate::handshake::{TlsFacts, start_tls};
 use crate::options::ConnectOptions;
 use crate::stream::ServerStream;
 use crate::value::Reply;
@@ -25,6 +26,29 @@ impl Channel {
         let budget = ReadBudget::login(options.timeout);
         let stream = ServerStream::connect(options)?;
         Ok(Self { stream, inbox: Inbox::new(), budget, is_reply_due: false })
+    }
+
+    /// Encrypts the connection. Fails if bytes arrived that are not encrypted: somebody in between may have sent them.
+    pub(crate) fn start_tls(&mut self, options: &ConnectOptions) -> WireResult<TlsFacts> {
+        if !self.received().is_empty() {
+            return Err(WireError::Protocol("bytes in clear text at the beginning of TLS"));
+        }
+        start_tls(&mut self.stream, options, &self.budget)
+    }
+
+    /// Waits for a reply of one byte, and takes it. `None` if the server sent more: then nothing is taken.
+    pub(crate) fn read_byte(&mut self) -> WireResult<Option<u8>> {
+        let [byte] = self.peek::<1>()?;
+        if self.received().len() > 1 {
+            return Ok(None);
+        }
+        self.inbox.consume(1);
+        Ok(Some(byte))
+    }
+
+    /// Bytes that were received, but not taken.
+    pub(crate) fn received(&self) -> &[u8] {
+        self.inbox.bytes()
     }
 
     /// Call before each request. Fails if an earlier reply was not received to its end.

@@ -6,6 +6,7 @@ use crate::channel::Channel;
 use crate::error::{WireError, WireResult};
 use crate::options::{ConnectOptions, Protocol};
 use crate::stop::Breaker;
+use crate::tls_client::{TlsClient, TlsMode, TlsOptions};
 use crate::value::{
     AnswerSummary, NextPart, Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId,
     TakeValues,
@@ -28,6 +29,17 @@ enum ProtocolSession {
 
 impl Connection {
     pub fn connect(options: &ConnectOptions) -> WireResult<Self> {
+        match Self::connect_once(options) {
+            Err(error) if postgres::may_go_without_tls(options, &error) => {
+                let words = options.tls.options().clone();
+                let tls = TlsClient::new(TlsOptions { mode: TlsMode::Disabled, ..words });
+                Self::connect_once(&ConnectOptions { tls, ..options.clone() })
+            }
+            connected => connected,
+        }
+    }
+
+    fn connect_once(options: &ConnectOptions) -> WireResult<Self> {
         let mut channel = Channel::connect(options)?;
         let (session, identity) = match options.protocol {
             Protocol::MySql => {
@@ -62,6 +74,11 @@ impl Connection {
     /// The login method used, such as `mysql_native_password`, `trust` or `scram-sha-256`.
     pub fn auth_method(&self) -> &str {
         &self.identity.auth_method
+    }
+
+    /// Version and cipher of TLS, such as `TLSv1.3 TLS13_AES_256_GCM_SHA384`; `None` without TLS.
+    pub fn cipher(&self) -> Option<&str> {
+        self.identity.cipher.as_deref()
     }
 
     /// The capabilities agreed on with a MySQL or MariaDB server; `None` for Postgres.
@@ -136,6 +153,14 @@ impl Connection {
             ProtocolSession::Postgres(session) => {
                 session.parse_each_time(&mut self.channel, sql, params)
             }
+        }
+    }
+
+    /// Closes the statement that was prepared last. Fails with [`WireError::Usage`] for any other.
+    pub fn close(&mut self, id: StatementId) -> WireResult<()> {
+        match &mut self.session {
+            ProtocolSession::MySql(session) => session.close(&mut self.channel, id),
+            ProtocolSession::Postgres(session) => session.close(&mut self.channel, id),
         }
     }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use crate::tls_problem::TlsProblem;
+
 /// An error of a connection or of a statement sent over it.
 ///
 /// After [`WireError::Server`] and [`WireError::Usage`] the connection can be used again. After any other error the
@@ -46,6 +48,8 @@ pub enum WireError {
     /// Bytes that the protocol does not allow here.
     #[error("malformed reply: {0}")]
     Protocol(&'static str),
+    #[error("cannot use TLS with `{address}`: {problem}")]
+    Tls { address: String, problem: Box<TlsProblem> },
     /// Values in a form that this client does not read.
     #[error("cannot read {0}")]
     Unsupported(&'static str),

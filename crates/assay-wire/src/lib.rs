@@ -12,12 +12,17 @@ mod catalog;
 mod channel;
 mod connection;
 mod control;
+mod der;
 mod error;
+mod handshake;
 pub mod mysql;
 mod options;
 pub mod postgres;
 mod stop;
 mod stream;
+mod tls_client;
+mod tls_problem;
+mod tls_records;
 mod value;
 mod waiter;
 mod walk;
@@ -28,6 +33,10 @@ pub use control::{OWN_FIRST, PING};
 pub use error::{WireError, WireResult, code_name, code_of_state};
 pub use options::{Address, ConnectOptions, Protocol, RequestDelay};
 pub use stop::{Breaker, Stop, WatchedSocket};
+pub use tls_client::{
+    ChannelBindingMode, ClientIdentity, ServerKey, TlsClient, TlsMode, TlsOptions, TrustedRoots,
+};
+pub use tls_problem::TlsProblem;
 pub use value::{
     AnswerColumn, AnswerSummary, NextPart, Notice, Param, ParamType, Reply, ReplyClass, ResultSet,
     StatementId, TakeRow, TakeValues,

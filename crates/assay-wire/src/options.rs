@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::stop::Stop;
+use crate::tls_client::TlsClient;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
@@ -39,6 +40,8 @@ pub struct ConnectOptions {
     pub password: Option<String>,
     /// Default database of the session. Without one, Postgres uses the user's name.
     pub database: Option<String>,
+    /// The only schema in the search path of the session, on Postgres. An SQL identifier.
+    pub schema: Option<String>,
     /// Limit for connecting and logging in together, and for each silence of the server before and within a reply. A
     /// silence before a reply is noticed after at most twice that time.
     pub timeout: Duration,
@@ -47,10 +50,11 @@ pub struct ConnectOptions {
     /// Whether MySQL and MariaDB may receive rows to copy ([`Connection::copy_in`](crate::Connection::copy_in)). Files
     /// are never sent, whatever a server requests.
     pub may_copy: bool,
+    pub tls: TlsClient,
 }
 
 impl ConnectOptions {
-    /// MySQL's protocol, `user` without password or database, a timeout of 30 seconds.
+    /// MySQL's protocol, `user` without password or database, a timeout of 30 seconds, no TLS.
     pub fn new(address: Address, user: impl Into<String>) -> Self {
         Self {
             protocol: Protocol::default(),
@@ -58,10 +62,12 @@ impl ConnectOptions {
             user: user.into(),
             password: None,
             database: None,
+            schema: None,
             timeout: Duration::from_secs(30),
             stop: Stop::default(),
             pace: RequestDelay::default(),
             may_copy: false,
+            tls: TlsClient::default(),
         }
     }
 
@@ -78,7 +84,9 @@ impl fmt::Debug for ConnectOptions {
             .field("user", &self.user)
             .field("password", &self.password.as_ref().map(|_| "..."))
             .field("database", &self.database)
+            .field("schema", &self.schema)
             .field("timeout", &self.timeout)
+            .field("tls", self.tls.options())
             .finish()
     }
 }

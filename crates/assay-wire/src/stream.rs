@@ -18,6 +18,8 @@ use crate::budget::ReadBudget;
 use crate::error::{WireError, WireResult};
 use crate::options::{Address, ConnectOptions, RequestDelay};
 use crate::stop::{Breaker, WatchedSocket};
+use crate::tls_problem::TlsProblem;
+use crate::tls_records::{MAX_CONTENT, TlsRecords};
 use crate::waiter::Waiter;
 
 /// A connected socket in blocking mode. No wait for the other side exceeds its limit.
@@ -30,6 +32,7 @@ pub(crate) struct ServerStream {
     pace: RequestDelay,
     sent: u64,
     received: u64,
+    tls: Option<Box<TlsRecords>>,
 }
 
 impl ServerStream {
@@ -45,7 +48,7 @@ impl ServerStream {
             Ok((waiter, socket)) => {
                 let (socket, address) = (stop.watch(socket), address.clone());
                 let pace = pace.clone();
-                Ok(Self { socket, waiter, address, limit, pace, sent: 0, received: 0 })
+                Ok(Self { socket, waiter, address, limit, pace, sent: 0, received: 0, tls: None })
             }
             Err(error) if is_timeout(error.kind()) => {
                 Err(WireError::Timeout { address: address.to_string(), limit })
@@ -77,8 +80,28 @@ impl ServerStream {
             .map_err(|errno| self.failed("set the timeout of", errno))
     }
 
-    pub(crate) fn send(&mut self, mut bytes: &[u8]) -> WireResult<()> {
+    /// Sends and receives in records from now on.
+    pub(crate) fn encrypt(&mut self, records: TlsRecords) {
+        self.tls = Some(Box::new(records));
+    }
+
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> WireResult<()> {
         self.pace.wait();
+        let Some(mut tls) = self.tls.take() else { return self.send_bytes(bytes) };
+        let sent = self.send_records(&mut tls, bytes);
+        self.tls = Some(tls);
+        sent
+    }
+
+    fn send_records(&mut self, tls: &mut TlsRecords, bytes: &[u8]) -> WireResult<()> {
+        for part in bytes.chunks(MAX_CONTENT) {
+            let record = tls.seal(part).map_err(|why| self.refused(why))?;
+            self.send_bytes(record)?;
+        }
+        Ok(())
+    }
+
+    fn send_bytes(&mut self, mut bytes: &[u8]) -> WireResult<()> {
         while !bytes.is_empty() {
             match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
                 Ok(count) => {
@@ -95,7 +118,13 @@ impl ServerStream {
 
     /// Sends a goodbye to a server that may be gone or frozen. Never waits and never fails.
     pub(crate) fn send_last(&mut self, bytes: &[u8]) {
-        send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).ok();
+        let bytes = match &mut self.tls {
+            None => Ok(bytes),
+            Some(tls) => tls.seal(bytes),
+        };
+        if let Ok(bytes) = bytes {
+            send(&self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT).ok();
+        }
     }
 
     /// Waits for bytes to receive. All earlier bytes must have been received.
@@ -117,23 +146,61 @@ impl ServerStream {
 
     /// Waits at most `time` for bytes to receive. False if none came.
     pub(crate) fn is_answered_within(&self, time: Duration) -> WireResult<bool> {
+        if self.tls.as_ref().is_some_and(|tls| tls.is_ready()) {
+            return Ok(true);
+        }
         let time = Timespec::try_from(time).ok();
         let mut sockets = [PollFd::new(&self.socket, PollFlags::IN)];
         let ready = retry_on_intr(|| poll(&mut sockets, time.as_ref()));
         ready.map(|count| count > 0).map_err(|errno| self.failed("wait for", errno))
     }
 
-    /// Receives available bytes without waiting. `None` if there are none.
+    /// Receives available bytes without waiting. `None` if there are none. If they do not fill the buffer, all bytes
+    /// of the socket have been received.
     pub(crate) fn try_receive(&mut self, buffer: &mut [u8]) -> WireResult<Option<usize>> {
+        let Some(mut tls) = self.tls.take() else { return self.receive_bytes(buffer) };
+        let received = self.receive_records(&mut tls, buffer);
+        self.tls = Some(tls);
+        received.map(Some)
+    }
+
+    fn receive_records(&mut self, tls: &mut TlsRecords, buffer: &mut [u8]) -> WireResult<usize> {
+        let mut count = tls.take(buffer).map_err(|why| self.refused(why))?;
+        let mut may_have_more = true;
+        while count < buffer.len() && may_have_more {
+            let room = tls.room();
+            let size = room.len();
+            let received = match self.receive_bytes(room) {
+                // The end of the connection is reported after the bytes that precede it.
+                Err(_) if count > 0 => break,
+                received => received?.unwrap_or(0),
+            };
+            may_have_more = received == size;
+            tls.received(received);
+            match tls.take(&mut buffer[count..]) {
+                Err(why) if count == 0 => return Err(self.refused(why)),
+                taken => count += taken.unwrap_or(0),
+            }
+        }
+        Ok(count)
+    }
+
+    fn refused(&self, problem: TlsProblem) -> WireError {
+        if problem == TlsProblem::Closed {
+            return self.closed();
+        }
+        WireError::Tls { address: self.address.to_string(), problem: problem.into() }
+    }
+
+    fn closed(&self) -> WireError {
+        let why = "the server closed the connection";
+        self.broken("receive from", io::Error::new(io::ErrorKind::UnexpectedEof, why))
+    }
+
+    fn receive_bytes(&mut self, buffer: &mut [u8]) -> WireResult<Option<usize>> {
         loop {
             match recv(&self.socket, &mut *buffer, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => {
-                    let source = io::Error::new(
-                        io::ErrorKind::UnexpectedEof,
-                        "the server closed the connection",
-                    );
-                    return Err(self.broken("receive from", source));
-                }
+                Ok((0, _)) => return Err(self.closed()),
                 Ok((count, _)) => {
                     self.received += count as u64;
                     return Ok(Some(count));

@@ -12,6 +12,13 @@ impl StatementId {
         let unknown = "a statement that was not prepared on this connection";
         statements.get_mut(self.0).ok_or(WireError::Usage(unknown))
     }
+
+    /// Removes the statement, which must be the last.
+    pub(crate) fn take_from<S>(self, statements: &mut Vec<S>) -> WireResult<S> {
+        let is_last = statements.len() == self.0 + 1;
+        let last = if is_last { statements.pop() } else { None };
+        last.ok_or(WireError::Usage("a statement that was not prepared last"))
+    }
 }
 
 /// Facts about the server and the connection from the login.
@@ -21,6 +28,8 @@ pub(crate) struct ServerIdentity {
     /// As in `KILL`, or the process id of the Postgres backend.
     pub(crate) connection_id: u32,
     pub(crate) auth_method: String,
+    /// Version and cipher of TLS.
+    pub(crate) cipher: Option<String>,
 }
 
 /// Type of a parameter, sent as sysbench, the reference client, sends it.

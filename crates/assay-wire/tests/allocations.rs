@@ -3,9 +3,13 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::io::Write as _;
 
 use assay_testkit::TestServer;
 use assay_wire::{Connection, Param, ParamType, Reply};
+
+#[path = "common/mod.rs"]
+mod common;
 
 assay_testkit::supervisor_entry!();
 
@@ -51,6 +55,36 @@ fn a_warm_hot_connection_does_not_allocate() {
 #[test]
 fn a_warm_postgres_connection_does_not_allocate() {
     check(assay_testkit::postgres(), "$1", "$2");
+}
+
+#[test]
+fn a_warm_connection_over_tls_does_not_allocate() {
+    const LENGTHS: [usize; 3] = [30_000, 100, 20_000];
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let config = common::server_config("server.pem", version);
+        let peer = common::Peer::over_tls(config, |mut stream| {
+            while let Some(request) = common::read_packet(&mut stream) {
+                let length = (request.len() as u32).to_le_bytes();
+                let row = [&[0xfd][..], &length[..3], &request].concat();
+                let rows = [&[1][..], b"column", common::EOF, &row, &row, common::EOF];
+                if stream.write_all(&common::reply(&rows)).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut hot = Connection::connect(&peer.options).unwrap();
+        for round in 0..20 {
+            for length in LENGTHS {
+                let sql = vec![b'x'; length];
+                let before = ALLOCATIONS.get();
+                let answer = hot.execute_text(&sql).unwrap();
+                assert_eq!(answer, Reply { result_set: true, rows: 2, affected: 0 });
+                assert!(round == 0 || ALLOCATIONS.get() == before, "{length} bytes");
+            }
+        }
+        drop(hot);
+        peer.join();
+    }
 }
 
 fn check(server: TestServer, first: &str, second: &str) {

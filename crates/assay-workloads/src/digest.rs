@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assay_model::{Definition, Dialect, Pacing, Role, StatementMode, Unit};
+use assay_model::{Definition, Dialect, Pacing, Renewal, Role, StatementMode, Unit};
 use sha2::{Digest, Sha256};
 
 use crate::event::{Argument, EventBuf, Operation, ProgramClient};
@@ -35,7 +35,7 @@ pub(crate) fn digest(definition: &Definition) -> String {
             all.update(json(&mix));
             continue;
         }
-        if let Some(scratch) = &role.script.scratch {
+        for scratch in &role.script.scratch {
             all.update(json(scratch));
         }
         for dialect in Dialect::ALL {
@@ -70,6 +70,12 @@ fn add_events(program: Arc<EventProgram>, all: &mut Sha256) {
                 ArgumentType::Int => " int",
                 ArgumentType::Text => " text",
                 ArgumentType::Inferred => " inferred",
+            });
+        }
+        if let Some(renewal) = statement.renews {
+            all.update(match renewal {
+                Renewal::Statement => " anew",
+                Renewal::Connection => " on a new connection",
             });
         }
     }

@@ -37,8 +37,9 @@ pub use answers::{LoadedData, is_ordered};
 pub use captured_lines::{CapturedColumn, CapturedError, CapturedLines, captured, keep_captured};
 pub use draws::RandomDraws;
 pub use dump::{
-    Definer, DumpError, DumpPart, DumpParts, DumpedLogin, Fate, NoDump, dump_dialect, dumped_login,
-    fate, first_line, is_drop_if_exists, table_database, without_database, without_definer,
+    Definer, DumpError, DumpPart, DumpParts, DumpedLogin, Fate, NoDump, SplitStop,
+    StatementSplitter, begins_copy, dump_dialect, dumped_login, fate, first_line,
+    is_drop_if_exists, table_database, without_database, without_definer,
 };
 pub use event::{Argument, EventBuf, Operation, OperationArguments, ProgramClient};
 pub use expression::constant;

@@ -1,11 +1,11 @@
-//! The published microbenchmarks: `micro.toml` has their definitions, order and sets.
+//! The microbenchmarks: `micro.toml` has their definitions, order and published sets.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use assay_model::{
-    Class, Definition, Distribution, Fill, Group, PlanningFacts, StartFrom, Step, TableChoice,
-    Test, TestSet, Unit,
+    Class, Definition, Distribution, Fill, Group, PlanningFacts, Renewal, Scratch, StartFrom, Step,
+    TableChoice, Test, TestSet, Unit,
 };
 use serde::Deserialize;
 
@@ -15,6 +15,7 @@ use crate::steps::{define, marks, read, transaction};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Micro {
     groups: BTreeMap<String, TitledGroup>,
+    scratch: BTreeMap<String, Scratch>,
     test: Vec<PublishedTest>,
 }
 
@@ -58,6 +59,8 @@ struct PublishedTest {
     rows: Option<u32>,
     #[serde(default)]
     transaction: bool,
+    #[serde(default)]
+    scratch: Vec<String>,
     steps: Vec<PublishedStatement>,
 }
 
@@ -74,6 +77,7 @@ struct PublishedStatement {
     times: u32,
     #[serde(default)]
     text: bool,
+    renews: Option<Renewal>,
 }
 
 fn query() -> Unit {
@@ -100,12 +104,12 @@ static PLACED: LazyLock<Vec<PlacedTest>> = LazyLock::new(|| {
     let mut before: Vec<_> = micro.test.iter().filter_map(|it| Some((it.before?, it))).collect();
     before.sort_by_key(|(place, _)| *place);
     let before = before.into_iter().map(|(_, entry)| PlacedTest {
-        test: define(before_writes(entry.definition(&micro.groups))),
+        test: define(before_writes(entry.definition(&micro))),
         sets: of_pre.to_vec(),
         place: 0,
     });
     let after = micro.test.iter().map(|entry| PlacedTest {
-        test: define(entry.definition(&micro.groups)),
+        test: define(entry.definition(&micro)),
         sets: [entry.sets.as_slice(), &[TestSet::All]].concat(),
         place: entry.place,
     });
@@ -136,9 +140,9 @@ pub const WARMS_LOAD: &str = "point-query";
 pub const WARMS_READS: &str = "scan";
 
 impl PublishedTest {
-    fn definition(&self, groups: &BTreeMap<String, TitledGroup>) -> Definition {
+    fn definition(&self, micro: &Micro) -> Definition {
         let group = |word: &str| {
-            let TitledGroup { rank, title } = &groups[word];
+            let TitledGroup { rank, title } = &micro.groups[word];
             Group { rank: *rank, word: word.to_owned(), title: title.clone() }
         };
         let steps: Vec<Step> = self.steps.iter().map(PublishedStatement::step).collect();
@@ -153,6 +157,7 @@ impl PublishedTest {
                 as_fast_as: self.as_fast_as.clone(),
                 is_timed_as_published: self.is_timed_as_published,
                 warms_itself: self.warms_itself,
+                judges_tail: false,
             },
             ..read(&self.name, &self.does, group(&self.group), steps)
         };
@@ -163,6 +168,8 @@ impl PublishedTest {
         for role in &mut definition.roles {
             role.script.draw = self.draw.unwrap_or(Distribution::Uniform);
             role.script.rows = self.rows;
+            role.script.scratch =
+                self.scratch.iter().map(|name| micro.scratch[name].clone()).collect();
         }
         definition
     }
@@ -178,6 +185,7 @@ impl PublishedStatement {
             fill: self.fill.clone(),
             times: self.times,
             text: self.text,
+            renews: self.renews,
         }
     }
 }
@@ -215,6 +223,19 @@ mod tests {
         assert_eq!(of_32, [9, 5, 8, 10]);
         let words = ["point-1", "point-2", "range-1", "range-2", "writes"];
         assert_eq!(words.map(|it| count(TestSet::Set42, it)), [11, 6, 9, 6, 10]);
+    }
+
+    #[test]
+    fn extra_writes_leave_the_shared_tables_alone() {
+        let all = tests_of(TestSet::All).into_iter();
+        let extra: Vec<Test> = all.filter(|test| test.group.word == "extra").collect();
+        assert!(extra.len() > 10);
+        for test in extra.iter().filter(|test| test.class == Class::Write) {
+            let mut steps = test.roles.iter().flat_map(|role| &role.script.steps);
+            let is_own =
+                |step: &Step| matches!(step.table, TableChoice::Scratch | TableChoice::None);
+            assert!(steps.all(is_own), "{test}");
+        }
     }
 
     #[test]

@@ -34,6 +34,7 @@ pub fn oltp_tests(options: &OltpOptions) -> Vec<Test> {
             role.script.draw = options.distribution();
         }
         definition.start_from = StartFrom::Fresh;
+        definition.planning.judges_tail = true;
     }
     all.into_iter().map(define).collect()
 }
@@ -161,13 +162,15 @@ fn bulk_insert() -> Definition {
     let mut bulk = write("bulk_insert", &does, BULK_ROWS, [insert]);
     let column = |name: &str, sql: &str| (name.to_owned(), sql.to_owned());
     for role in &mut bulk.roles {
-        role.script.scratch = Some(Scratch {
+        role.script.scratch = vec![Scratch {
             name: "bulk_sbtest".to_owned(),
             columns: vec![
                 column("id", "INTEGER NOT NULL PRIMARY KEY"),
                 column("k", "INTEGER DEFAULT '0' NOT NULL"),
             ],
-        });
+            rows: None,
+            then: Vec::new(),
+        }];
     }
     Definition { planning: PlanningFacts { is_long: true, ..bulk.planning }, ..bulk }
 }
@@ -228,107 +231,88 @@ pub const OLTP_HEADING: &str = "Scripts of sysbench";
 pub struct OltpOptions {
     /// Rows in a range
     #[arg(long, value_name = "N", value_parser = count(RANGE), default_value_t = 100)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub range_size: u32,
 
     /// Point selects per transaction
     #[arg(long, value_name = "N", value_parser = count(TIMES), default_value_t = 10)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub point_selects: u32,
 
     /// Whether transactions select ranges
     #[arg(long, value_name = "on|off", value_parser = on_off, default_value = "on")]
     #[arg(action = Set, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub range_selects: bool,
 
     /// Simple range selects per transaction
     #[arg(long, value_name = "N", value_parser = count(TIMES), default_value_t = 1)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub simple_ranges: u32,
 
     /// SUM range selects per transaction
     #[arg(long, value_name = "N", value_parser = count(TIMES), default_value_t = 1)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub sum_ranges: u32,
 
     /// ORDER BY range selects per transaction
     #[arg(long, value_name = "N", value_parser = count(TIMES), default_value_t = 1)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub order_ranges: u32,
 
     /// DISTINCT range selects per transaction
     #[arg(long, value_name = "N", value_parser = count(TIMES), default_value_t = 1)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub distinct_ranges: u32,
 
     /// Updates of the indexed column per event
     #[arg(long, value_name = "N", value_parser = count(TIMES), default_value_t = 1)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub index_updates: u32,
 
     /// Updates of an unindexed column per event
     #[arg(long, value_name = "N", value_parser = count(TIMES), default_value_t = 1)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub non_index_updates: u32,
 
     /// Rows deleted and inserted again per event
     #[arg(long, value_name = "N", value_parser = count(DELETE_INSERTS), default_value_t = 1)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub delete_inserts: u32,
 
     /// Whether the server numbers the rows; otherwise the client sends their ids, and `oltp_insert` first deletes the
     /// rows with negative ids, which an earlier run inserted
     #[arg(long, value_name = "on|off", value_parser = on_off, default_value = "on")]
     #[arg(action = Set, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub auto_inc: bool,
 
     /// Whether the tables have an index on `k`
     #[arg(long, value_name = "on|off", value_parser = on_off, default_value = "on")]
     #[arg(action = Set, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub create_secondary: bool,
 
     /// Text that follows the columns in `CREATE TABLE`, such as `ROW_FORMAT=COMPRESSED`
     #[arg(long, value_name = "SQL", value_parser = table_options)]
-    #[arg(default_value = "", hide_default_value = true, help_heading = OLTP_HEADING, hide_short_help = true)]
+    #[arg(default_value = "", hide_default_value = true)]
     pub create_table_options: String,
 
     /// Leave out BEGIN and COMMIT
     #[arg(long, value_name = "on|off", value_parser = on_off, default_value = "off", hide_default_value = true)]
     #[arg(action = Set, num_args = 0..=1, require_equals = true, default_missing_value = "on")]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub skip_trx: bool,
 
     /// Values in the list of `select_random_points`
     #[arg(long, value_name = "N", value_parser = count(LISTED), default_value_t = 10)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub random_points: u32,
 
     /// Ranges in a statement of `select_random_ranges`
     #[arg(long, value_name = "N", value_parser = count(LISTED), default_value_t = 10)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub number_of_ranges: u32,
 
     /// Difference between the ends of each range of `select_random_ranges`
     #[arg(long, value_name = "N", value_parser = count(DELTA), default_value_t = 5)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub delta: u32,
 
     /// Random distribution of rows
     #[arg(long, value_name = "NAME", value_parser = word::<RandType>(), default_value = RandType::default().word())]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub rand_type: RandType,
 
     /// Shape of the distribution `pareto`
     #[arg(long, value_name = "H", value_parser = fraction(PARETO_H), default_value_t = 0.2)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub rand_pareto_h: f64,
 
     /// Exponent of the distribution `zipfian`
     #[arg(long, value_name = "S", value_parser = fraction(ZIPF_S), default_value_t = 0.8)]
-    #[arg(help_heading = OLTP_HEADING, hide_short_help = true)]
     pub rand_zipfian_exp: f64,
 }
 

@@ -1,8 +1,8 @@
 //! A test prepared for one dialect and one setup: its statements and the recipe of its events.
 
 use assay_model::{
-    Definition, Dialect, Distribution, Fill, Scratch, SessionSetting, Setup, StatementMode, Step,
-    TableChoice, Test, UserRowsFile,
+    Definition, Dialect, Distribution, Fill, Renewal, Scratch, ScratchStatement, SessionSetting,
+    Setup, StatementMode, Step, TableChoice, Test, UserRowsFile,
 };
 
 use crate::distribution::RandomSampler;
@@ -19,7 +19,7 @@ pub struct EventProgram {
     pub(crate) clients: u32,
     pub(crate) draw: RandomSampler,
     pub(crate) part: ClientPart,
-    scratch: Option<Scratch>,
+    scratch: Vec<Scratch>,
     /// The kinds of events of a user's workload; empty for all others, which have a recipe.
     pub(crate) mix: Vec<MixKind>,
     statements: Vec<ProgramStatement>,
@@ -73,7 +73,7 @@ impl EventProgram {
             clients,
             draw: RandomSampler::new(draw, 1, rows),
             part: ClientPart::new(draw, rows, clients),
-            scratch: script.and_then(|script| script.scratch.clone()),
+            scratch: script.map_or_else(Vec::new, |script| script.scratch.clone()),
             mix: Vec::new(),
             statements: Vec::new(),
             sent: statements,
@@ -82,7 +82,9 @@ impl EventProgram {
             sessions: script.map_or_else(|| vec![Vec::new()], |it| sessions(dialect, &it.mix)),
         };
         for step in script.iter().flat_map(|script| &script.steps) {
-            let as_text = step.text || statements == StatementMode::Text;
+            let as_text = step.text
+                || step.renews == Some(Renewal::Connection)
+                || statements == StatementMode::Text;
             program.add(dialect, step, as_text);
         }
         if let Some(script) = script {
@@ -117,7 +119,8 @@ impl EventProgram {
     }
 
     pub(crate) fn adds_rows(&self) -> bool {
-        self.scratch.is_some()
+        let mut fill = self.recipe.iter().flat_map(|step| &step.fill);
+        fill.any(|fill| matches!(fill, Fill::Rows(_)))
     }
 
     /// Every statement, on every table; operations refer to them by index.
@@ -133,15 +136,23 @@ impl EventProgram {
 
     /// The tables to which it adds rows with unused ids. Before it runs, they must have no negative id.
     pub fn tables_to_clear(&self) -> impl Iterator<Item = String> + use<> {
-        let takes_ids = self.recipe.iter().any(|it| it.fill.contains(&Fill::Unused));
+        let mut shared = self.recipe.iter().filter(|step| step.table != TableChoice::Scratch);
+        let takes_ids = shared.any(|step| step.fill.contains(&Fill::Unused));
         let tables = if takes_ids { self.tables } else { 0 };
         (1..=tables).map(|table| numbered("sbtest", table))
     }
 
-    /// The table that client `number` creates when it connects: its name and column definitions.
-    pub fn scratch(&self, number: u32) -> Option<(String, &[(String, String)])> {
-        let scratch = self.scratch.as_ref()?;
-        Some((numbered(&scratch.name, number + 1), &scratch.columns))
+    /// The tables that client `number` creates when it connects, with its number in names and statements.
+    pub fn scratch(&self, number: u32) -> impl Iterator<Item = Scratch> {
+        let of_client = move |text: &str| numbered(text, number + 1);
+        self.scratch.iter().map(move |scratch| Scratch {
+            name: of_client(&scratch.name),
+            then: Vec::from_iter(scratch.then.iter().map(|statement| ScratchStatement {
+                sql: of_client(&statement.sql),
+                postgres: statement.postgres.as_deref().map(of_client),
+            })),
+            ..scratch.clone()
+        })
     }
 
     fn add(&mut self, dialect: Dialect, step: &Step, as_text: bool) {
@@ -161,9 +172,14 @@ impl EventProgram {
         });
         let mode = if as_text { StatementMode::Text } else { self.sent };
         let params: Vec<ArgumentType> = step.fill.iter().flat_map(param_types).collect();
-        self.statements.extend(texts.into_iter().map(|text| {
+        let is_of_client = step.table == TableChoice::Scratch;
+        self.statements.extend((0..).zip(texts).map(|(table, text)| {
             let sql = if dialect == Dialect::Postgres { number_marks(&text) } else { text };
-            ProgramStatement::new(sql, params.clone(), mode)
+            ProgramStatement {
+                renews: step.renews,
+                client: is_of_client.then_some(table),
+                ..ProgramStatement::new(sql, params.clone(), mode)
+            }
         }));
     }
 }

@@ -1,6 +1,6 @@
 //! The statements of a program.
 
-use assay_model::{Sending, StatementMode};
+use assay_model::{Renewal, Sending, StatementMode};
 
 use crate::sql::Quotes;
 
@@ -31,12 +31,16 @@ pub struct ProgramStatement {
     pub place: (u32, u32),
     /// Index into [`crate::EventProgram::sessions`].
     pub session: usize,
+    pub renews: Option<Renewal>,
+    /// The only client that sends it, if it is about tables of that client.
+    pub client: Option<u32>,
 }
 
 impl ProgramStatement {
     pub(crate) fn new(sql: String, params: Vec<ArgumentType>, mode: StatementMode) -> Self {
         let (pieces, quotes, keep) = (Vec::new(), Vec::new(), Vec::new());
         let (sending, place, session) = (Sending::Alone, (0, 0), 0);
-        Self { sql, params, mode, pieces, quotes, keep, sending, place, session }
+        let (renews, client) = (None, None);
+        Self { sql, params, mode, pieces, quotes, keep, sending, place, session, renews, client }
     }
 }

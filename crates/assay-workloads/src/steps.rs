@@ -12,8 +12,8 @@ const C: Fill = Fill::Digits(C_GROUPS);
 const PAD: Fill = Fill::Digits(PAD_GROUPS);
 
 pub(crate) fn read(name: &str, does: &str, group: Group, steps: Vec<Step>) -> Definition {
-    let (draw, rows, mix, scratch) = (Distribution::Uniform, None, Vec::new(), None);
-    let script = Script { steps, draw, rows, mix, scratch };
+    let (draw, mix, scratch) = (Distribution::Uniform, Vec::new(), Vec::new());
+    let script = Script { steps, draw, rows: None, mix, scratch };
     Definition {
         class: Class::Read,
         roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
@@ -64,6 +64,7 @@ pub(crate) fn step(sql: &str, fill: &[Fill]) -> Step {
         fill: fill.to_vec(),
         times: 1,
         text: false,
+        renews: None,
     }
 }
 

@@ -282,10 +282,11 @@ fn events_are_pinned() {
 }
 
 #[test]
-fn all_statements_but_scan_and_insert_are_prepared() {
+fn statements_are_prepared_unless_a_test_sends_text() {
     for test in tests_of(TestSet::All) {
         let program = EventProgram::new(Dialect::MySql, test, SETUP, PREPARED);
-        let text = matches!(test.name(), "scan" | "insert");
+        let text = matches!(test.name(), "scan" | "insert" | "connect")
+            || test.name.starts_with("create-drop-");
         let mode = if text { StatementMode::Text } else { StatementMode::Prepared };
         assert!(program.statements().iter().all(|statement| statement.mode == mode), "{test}");
     }
@@ -313,6 +314,23 @@ fn as_text_every_statement_is_the_same_and_none_is_prepared() {
             }
         }
     }
+}
+
+#[test]
+fn a_client_works_on_its_own_scratch_tables() {
+    let program = EventProgram::new(Dialect::Postgres, test("delete-cascade"), SETUP, PREPARED);
+    let program = Arc::new(program);
+    let tables: Vec<_> = program.scratch(2).collect();
+    let names: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names, ["parent_sbtest3", "child_sbtest3"]);
+    let key = tables[1].then.last().unwrap().sql(Dialect::Postgres);
+    assert!(key.contains("ALTER TABLE child_sbtest3") && key.contains("REFERENCES parent_sbtest3"));
+    let event = written(&program, 2, 0);
+    let sent: Vec<_> = event.operations().filter_map(|operation| operation.statement()).collect();
+    let clients = sent.iter().map(|statement| program.statements()[*statement].client);
+    assert_eq!(clients.collect::<Vec<_>>(), [None, Some(2), Some(2), Some(2), None]);
+    let child = &program.statements()[sent[3]].sql;
+    assert!(child.starts_with("INSERT INTO child_sbtest3 (id, parent) VALUES (5*$1-4, $2)"));
 }
 
 #[test]

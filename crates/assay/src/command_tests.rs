@@ -1,5 +1,8 @@
 //! Tests of command lines, and of the recipes that repeat them.
 
+use std::ffi::OsString;
+
+use assay_command::keys::joined;
 use assay_gate::GateArgs;
 use assay_insert_bench::InsertBench;
 use assay_plan::Request;
@@ -15,8 +18,8 @@ fn the_command_of_a_recipe_gives_the_same_request() {
         "x@1 y@2",
         "x@1 y@2 --tests point*,oltp_read_only --set 47 --seed 7 --no-twin",
         "x@1+x=y x@1+x=y --source maven --terms published --preset standard --budget 90 --threshold 0.5% --twin",
-        "x@1 y@2 --clients 1-3,8 --tables 1k --rows 1.5M --slice 0.25 --write-slice 1m30s",
-        "x@1 y@2 --blocks 3 --rounds 9 --placement free --db-ps-mode disable",
+        "x@1 y@2 --clients 1-3,8 --tables 1k --rows 1.5M --key slice=0.25,write-slice=1m30s",
+        "x@1 y@2 --key blocks=3,rounds=9 --placement free --db-ps-mode disable",
         "x@1/rocksdb x@dir:/opt/m --preset published --threads 2 --table-size 5M",
         "mysql://u@h:1/d x@1 --preset smoke",
         "--base x@1 --other y@2 --max-slowdown 3% --terms published",
@@ -25,7 +28,8 @@ fn the_command_of_a_recipe_gives_the_same_request() {
         "x@1 y@2 --suite oltp --tests oltp_read* --clients 1,2,4 -- --rand-zipfian-exp 1 --delta 7",
         "x@1 y@2 --suite oltp -- --auto-inc=off --create-secondary=off --create-table-options A=B",
         "gate x@1 y@2 --max-slowdown 3% --suite tpcc -- --warehouses=2 --procedures=on --think-times",
-        "x@1 y@2 --workload a.lua -- --tables=4",
+        "x@1 y@2 --workload a.lua --key allow-script-io=true -- --tables=4",
+        "x@1 y@2 --workload tpcb-like -- --scale=3 -D a=1 -D b=2",
         "x@1 y@2 --accept-expired-index --preset smoke",
         "insert-bench x@1 y@2 --offline --accept-expired-index",
         "gate x@1 y@2 --max-slowdown 3% --accept-expired-index",
@@ -64,7 +68,7 @@ fn request<'a>(words: impl Iterator<Item = &'a str>) -> Request {
 
 /// The request of a command line; `None` if it is refused.
 fn parsed<'a>(words: impl Iterator<Item = &'a str>) -> Option<Request> {
-    let found = command().try_get_matches_from(words).ok()?;
+    let found = command().try_get_matches_from(joined(words.map(OsString::from))).ok()?;
     match found.subcommand()? {
         ("compare", found) => Compare::from_arg_matches(found).ok()?.request().ok(),
         ("gate", found) => GateArgs::from_arg_matches(found).ok()?.request().ok()?,
@@ -76,7 +80,7 @@ fn parsed<'a>(words: impl Iterator<Item = &'a str>) -> Option<Request> {
 /// Options that say where a result goes or which study is judged, which are no part of a study; and its systems, which
 /// the other test covers.
 const NOT_OF_A_STUDY: &str =
-    "explain_terms output format file quiet verbose study junit cache_dir base others";
+    "_keys explain_terms output format file quiet verbose study junit cache_dir base others";
 
 /// One of these values fits each option.
 const VALUES: [&str; 14] = [

@@ -28,9 +28,11 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::new::<report::ReportArgs>(),
     Verb::new::<assay_importer::Import>(),
     Verb::new::<assay_claims::Claims>(),
+    Verb::new::<assay_review::ReviewArgs>(),
     Verb::new::<assay_trend::Trend>(),
     Verb::new::<assay_map::MapArgs>(),
     Verb::new::<assay_studies::Studies>(),
+    Verb::new::<assay_site::SiteArgs>(),
     Verb::new::<assay_evidence::PackArgs>(),
     Verb::new::<assay_evidence::VerifyArgs>(),
     Verb::new::<assay_reproducer::Repro>(),
@@ -47,7 +49,7 @@ pub(crate) const COMMANDS: [Verb; COUNT] = [
     Verb::new::<reference::ReferencePart>(),
 ];
 
-const COUNT: usize = 33;
+const COUNT: usize = 35;
 
 /// All work after a study, in its order.
 pub(crate) static AFTERWARDS: [Afterward; 4] = [

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use assay_command::args::{
-    ExplainTerms, MeasureArgs, SYSTEMS, SYSTEMS_SHORT, StudyArgs, TestOptions,
+    ExplainTerms, MeasureArgs, SYSTEMS, StudyArgs, TestOptions, main_options_first,
 };
 use assay_command::candidates;
 use assay_command::exit::Exit;
@@ -14,9 +14,14 @@ use assay_plan::Request;
 use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
+const EXAMPLE: &str = "\
+Example: your own tables and statements on two versions, for at most 20 minutes
+  assay compare mariadb@10.11 mariadb@11.8 --workload shop.toml --budget 20m -o shop.html";
+
 /// `assay compare`.
 #[derive(Debug, Args)]
-#[command(after_help = SYSTEMS_SHORT, after_long_help = SYSTEMS)]
+#[command(after_help = format!("{EXAMPLE}\n\n{SYSTEMS}"))]
+#[command(next_display_order = 6, mut_args(main_options_first))]
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
 pub(crate) struct Compare {
     /// The base and the systems to compare with it, such as `mariadb@10.11 mariadb@11.8`

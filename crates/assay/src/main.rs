@@ -23,10 +23,11 @@ use crate::commands::{AFTERWARDS, COMMANDS};
 use assay_command::afterward;
 use assay_command::errors::print_error;
 use assay_command::exit::Exit;
+use assay_command::keys::joined;
 use assay_command::known::set_known_counts;
 use assay_command::report::write_stdout;
 use assay_command::sysbench::dashed;
-use assay_command::verb::set_root;
+use assay_command::verb::set_program;
 
 /// Bytes. Memory is used only as far as the stack grows.
 const STACK_BYTES: usize = 64 << 20;
@@ -48,7 +49,7 @@ fn run() -> ExitCode {
     if let Some(exit) = child() {
         return exit;
     }
-    set_root(commands::command);
+    set_program(commands::command, &COMMANDS);
     afterward::set_all(&AFTERWARDS);
     set_known_counts(&assay_map::KnownFromMap);
     match completions::answered() {
@@ -62,7 +63,7 @@ fn run() -> ExitCode {
     if std::env::args_os().len() < 2 {
         return welcome();
     }
-    let matches = commands::command().try_get_matches_from(std::env::args_os().map(dashed));
+    let matches = commands::command().try_get_matches_from(joined(std::env::args_os().map(dashed)));
     command_line::hide_passwords();
     let matches = match matches {
         Ok(matches) => matches,

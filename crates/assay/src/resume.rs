@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use assay_command::args::ResumeArgs;
 use assay_command::exit::Exit;
 use assay_command::measurement::measure_again;
-use assay_command::verb::{Arguments, CommandGroup};
+use assay_command::verb::{Arguments, CommandGroup, verbs};
 use assay_command::{feeds, report, stacks, study_id};
 use assay_ledger::Ledger;
 use assay_model::{Conclusions, Study, StudySummary, Verdict, counted};
@@ -39,8 +39,10 @@ fn resume(args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let file = paths::ledger_file(args.measuring.ledger.file.as_deref())?;
     // Read-only, so that a mistyped name creates no file.
     let ledger = Ledger::open_read_only(&file)?;
-    if let Some(search) = assay_bisect::meant(&ledger, args)? {
-        return assay_bisect::resume(&search, args, cache_dir);
+    for verb in verbs() {
+        if let Some(exit) = (verb.resume)(args, &ledger, cache_dir)? {
+            return Ok(exit);
+        }
     }
     let is_open = |it: &StudySummary| {
         (args.more.is_some() || !it.finished) && study::is_mine(&ledger, &it.id)

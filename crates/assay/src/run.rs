@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use assay_command::args::{MeasureArgs, SourceArg};
+use assay_command::args::{MeasureArgs, ShardNumber, SourceArg};
 use assay_command::candidates;
 use assay_command::exit::Exit;
 use assay_command::measurement::{measured, read_study, resolved};
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_farm::ShardNumber;
 use assay_model::{JudgedFigures, TestSet};
 use assay_options::{parse_budget_s, word};
 use assay_plan::{Request, SizeOverrides};

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anstyle::AnsiColor;
 use assay_command::exit::Exit;
+use assay_command::keys::{joined, keys};
 use assay_command::sysbench::{option_hint, subcommand_hint};
 use assay_model::without_secrets;
 use assay_plan::nearest;
@@ -15,7 +16,8 @@ pub(crate) fn print_usage(error: Error) -> ExitCode {
     if !error.use_stderr() {
         error.exit();
     }
-    let typed: Vec<String> = std::env::args().skip(1).collect();
+    let typed = joined(std::env::args_os().skip(1));
+    let typed: Vec<String> = typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let (text, hint) = message(only_typed(error, &typed), &crate::commands::command());
     let text = without_secrets(text.trim_end());
     match text.strip_prefix("error: ") {
@@ -33,7 +35,7 @@ pub(crate) fn print_usage(error: Error) -> ExitCode {
 fn only_typed(mut error: Error, typed: &[String]) -> Error {
     let Some(ContextValue::Strings(all)) = error.get(ContextKind::PriorArg) else { return error };
     let is_typed = |option: &&String| {
-        let name = option.split([' ', '=']).next().unwrap_or_default();
+        let name = option.split(['<', '[', '=']).next().unwrap_or_default().trim_end();
         typed.iter().any(|word| word == name || word.starts_with(&format!("{name}=")))
     };
     let conflicts: Vec<String> = all.iter().filter(is_typed).cloned().collect();
@@ -72,6 +74,11 @@ fn message(mut error: Error, assay: &clap::Command) -> (String, Option<String>) 
     };
     for tip in TIPS {
         error.remove(tip);
+    }
+    if !usage.is_empty() {
+        // clap's has the options that were typed.
+        let whole = command.command.clone().bin_name(&command.words).render_usage();
+        error.insert(ContextKind::Usage, ContextValue::StyledStr(whole));
     }
     let text = error.render().to_string();
     let text = text.trim_end();
@@ -115,6 +122,12 @@ impl<'a> NamedCommand<'a> {
         let Some(name) = typed.strip_prefix("--").and_then(|it| it.split('=').next()) else {
             return self.see_help();
         };
+        if let Some(key) = name.strip_prefix("key ") {
+            return self.hint_for_key(key);
+        }
+        if keys(self.command).any(|key| key == name) {
+            return format!("`{name}` is a key of study files: `--key {name}=VALUE`");
+        }
         let elsewhere: Vec<String> = assay
             .get_subcommands()
             .filter(|it| !it.is_hide_set() && longs(it).any(|long| long == name))
@@ -128,6 +141,16 @@ impl<'a> NamedCommand<'a> {
         match nearest(name, longs(self.command)) {
             Some(meant) => format!("did you mean `--{meant}`"),
             None => format!("`{} --help` lists all options", self.words),
+        }
+    }
+
+    fn hint_for_key(&self, key: &str) -> String {
+        match nearest(key, longs(self.command).chain(keys(self.command))) {
+            Some(meant) if keys(self.command).any(|key| key == meant) => {
+                format!("did you mean `--key {meant}=VALUE`")
+            }
+            Some(meant) => format!("did you mean `--{meant}`"),
+            None => format!("the keys are {}", keys(self.command).collect::<Vec<_>>().join(", ")),
         }
     }
 }
@@ -157,13 +180,17 @@ fn hint_for_value(error: &Error) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use super::*;
 
     fn refused(words: &str) -> (String, String) {
         let command = crate::commands::command();
         let typed = std::iter::once("assay").chain(words.split(' '));
-        let error = command.clone().try_get_matches_from(typed).unwrap_err();
-        let typed: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let typed = joined(typed.map(OsString::from));
+        let error = command.clone().try_get_matches_from(&typed).unwrap_err();
+        let typed: Vec<String> =
+            typed.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let (text, hint) = message(only_typed(error, &typed), &command);
         assert!(!text.contains("tip:") && !text.contains("try '--help'"), "{text}");
         (text, hint.unwrap_or_default())
@@ -173,6 +200,10 @@ mod tests {
     fn a_conflict_names_what_was_typed() {
         let (text, _) = refused("gate --study x --max-slowdown 5% --tests scan");
         assert!(text.contains("--tests") && !text.contains("--preset"), "{text}");
+        let (text, _) = refused("gate --study x --key blocks=2");
+        assert!(text.contains("--key blocks") && !text.contains("--key rounds"), "{text}");
+        let (text, _) = refused("bisect mariadb@10.6..11.8 --test scan --key tests=scan");
+        assert!(text.contains("--key tests") && text.contains("cannot be used with"), "{text}");
     }
 
     #[test]
@@ -184,6 +215,12 @@ mod tests {
             ("compare SYSTEMS --preset quik", "did you mean `quick`"),
             ("compare SYSTEMS --terms leen", "did you mean `lean`"),
             ("compare SYSTEMS --sed 3", "did you mean `--seed`"),
+            (
+                "compare SYSTEMS --blocks 2",
+                "`blocks` is a key of study files: `--key blocks=VALUE`",
+            ),
+            ("compare SYSTEMS --key blcks=2", "did you mean `--key blocks=VALUE`"),
+            ("compare SYSTEMS --key seed=2", "did you mean `--seed`"),
             ("comparee SYSTEMS", "did you mean `assay compare`"),
             ("server strat mariadb@11.8", "did you mean `assay server start`"),
             ("server start mariadb@11.8 --buffer-pol 1G", "did you mean `--buffer-pool`"),
@@ -197,8 +234,12 @@ mod tests {
         let more = refused("resume latest --budget 5m").1;
         assert!(more.contains("`--more"), "{more}");
         let twin = refused("report latest --twin").1;
-        let all = "`--twin` is an option of `assay compare`, `assay upgrade` and `assay submit`;";
+        let all = "`--twin` is an option of `assay compare` and `assay submit`;";
         assert!(twin.starts_with(all), "{twin}");
+        let limits = refused("gate mariadb@10.11 mariadb@11.8 --max-slowdown 3% --threshold 1%").1;
+        assert!(limits.starts_with("`--threshold` is an option of `assay compare`"), "{limits}");
+        let clients = refused("count mariadb@10.11 mariadb@11.8 --clients 4").1;
+        assert!(clients.starts_with("`--clients` is an option of `assay compare`"), "{clients}");
         let several = refused("report latest --profile").1;
         assert!(
             several.starts_with(

@@ -23,10 +23,10 @@ use serde_json::Value;
 /// A short study of reads and writes that prints JSON. The amount of measuring does not depend on the load of the
 /// machine.
 fn start(place: &Place) -> Child {
-    start_with(place, "2", "3")
+    start_with(place, "blocks=2,rounds=3")
 }
 
-fn study<'a>(blocks: &'a str, rounds: &'a str) -> [&'a str; 14] {
+fn study(keys: &str) -> [&str; 12] {
     [
         "compare",
         "mariadb@10.11",
@@ -36,17 +36,15 @@ fn study<'a>(blocks: &'a str, rounds: &'a str) -> [&'a str; 14] {
         "--offline",
         "--budget",
         "20m",
-        "--blocks",
-        blocks,
-        "--rounds",
-        rounds,
+        "--key",
+        keys,
         "--tests",
         "point-query,scan,update-index,hot-points",
     ]
 }
 
-fn start_with(place: &Place, blocks: &str, rounds: &str) -> Child {
-    let mut command = place.command(&study(blocks, rounds));
+fn start_with(place: &Place, keys: &str) -> Child {
+    let mut command = place.command(&study(keys));
     command.args(["--format", "json"]);
     command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
 }
@@ -215,7 +213,7 @@ fn a_server_that_does_not_start_for_tests_never_measured_can_be_resumed() {
 fn a_second_assay_waits_until_the_first_has_measured() {
     let (first_place, second_place) = (Place::new(), Place::new());
     // It must not end before the second has loaded its data.
-    let mut first = start_with(&first_place, "100", "100");
+    let mut first = start_with(&first_place, "blocks=100,rounds=100");
     first_place.wait_for_slices(2, &mut first);
     let args = [
         "compare",
@@ -228,8 +226,8 @@ fn a_second_assay_waits_until_the_first_has_measured() {
         "--offline",
         "--tests",
         "point-query",
-        "--blocks",
-        "1",
+        "--key",
+        "blocks=1",
     ];
     let mut command = second_place.command(&args);
     command.env("ASSAY_MACHINE_LOCK", first_place.machine_lock());
@@ -290,8 +288,8 @@ fn a_disk_that_fills_while_measuring_fails_the_test_and_nothing_is_left() {
     let (place, _disk) = Place::on_small_disk(5 << 30);
     let args = ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
     // A write slice long enough for the tables to grow in it.
-    let more = ["--tests", "insert,point-query", "--write-slice", "500ms", "--format", "json"];
-    let length = ["--budget", "20m", "--blocks", "2", "--rounds", "30"];
+    let more = ["--tests", "insert,point-query", "--key", "write-slice=500ms", "--format", "json"];
+    let length = ["--budget", "20m", "--key", "blocks=2,rounds=30"];
     let mut command = place.command(&[&args[..], &more, &length].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     let filler = place.cache().join("filler");
@@ -359,7 +357,7 @@ fn a_terminal_that_is_closed_leaves_nothing_and_the_study_can_go_on() {
     let name = ptsname(&terminal, Vec::new()).unwrap().into_string().unwrap();
     let open =
         || fs_err::OpenOptions::new().read(true).write(true).open(&name).unwrap().into_parts().0;
-    let ordinary = place.command(&study("2", "3"));
+    let ordinary = place.command(&study("blocks=2,rounds=3"));
     let mut command = Command::new("setsid");
     command.args(["--ctty", "--wait"]).arg(ordinary.get_program()).args(ordinary.get_args());
     for (name, value) in ordinary.get_envs() {

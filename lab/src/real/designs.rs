@@ -173,7 +173,7 @@ fn known(is_short: bool) -> Vec<Design> {
             // A server that already runs loads its tables anew in each block, so they are small. A server that rests
             // during the other's short turns would hardly exceed its quota, and neither would one with a single client.
             measured: MeasureMethod::Halved(words(&format!(
-                "--rows 10k --clients 4 --slice 200ms --turn 200ms{less}"
+                "--rows 10k --clients 4 --key slice=200ms,turn=200ms{less}"
             ))),
             ..compared("half a CPU", "")
         },
@@ -214,8 +214,8 @@ fn turns(is_short: bool) -> Vec<Design> {
             let rounds = if is_short { 2 } else { rounds };
             let less = if is_short { format!(" --tests {FEW}") } else { String::new() };
             let text = format!(
-                "mariadb@10.11 mariadb@11.8 --seed {time} --blocks 1 --budget 20m --turn {turn}ms \
-                 --slice {slice}ms --rounds {rounds}{less}"
+                "mariadb@10.11 mariadb@11.8 --seed {time} --key blocks=1 --budget 20m --key turn={turn}ms \
+                 --key slice={slice}ms,rounds={rounds}{less}"
             );
             designs.push(compared(format!("{turn} ms {time}"), &text));
         }
@@ -233,9 +233,9 @@ fn equal(is_short: bool) -> Vec<Design> {
     };
     let mut designs = Vec::new();
     for time in 1..=4 {
-        for (name, more) in [("chosen", ""), ("50 ms", " --turn 50ms --slice 100ms")] {
+        for (name, more) in [("chosen", ""), ("50 ms", " --key turn=50ms,slice=100ms")] {
             let text =
-                format!("mariadb@11.8 --twin --seed {time} --blocks 8 --budget {less}{more}");
+                format!("mariadb@11.8 --twin --seed {time} --key blocks=8 --budget {less}{more}");
             let measured = MeasureMethod::Rounds(words(&text));
             designs.push(Design { measured, ..compared(format!("{name} {time}"), "") });
         }
@@ -248,8 +248,8 @@ fn equal(is_short: bool) -> Vec<Design> {
 fn long(is_short: bool) -> Vec<Design> {
     let design = |test: &str, slice: &str, time: u32| {
         let text = format!(
-            "mariadb@10.11 mariadb@11.8 --seed {time} --tests {test} --blocks 1 --rounds 2 --budget 20m \
-             --slice {slice} --turn {slice}"
+            "mariadb@10.11 mariadb@11.8 --seed {time} --tests {test} --key blocks=1,rounds=2 --budget 20m \
+             --key slice={slice},turn={slice}"
         );
         compared(format!("{test} {time}"), &text)
     };
@@ -353,7 +353,7 @@ fn causes(is_short: bool) -> Vec<Design> {
     let hog = "--tests point-query --rows 10k --placement free";
     all.push(design("busy CPU", Plant::Hog, QUEUE, hog));
     // Limits per second apply over 100 ms, so turns are longer. Writes before the test would read 150,000 pages.
-    let slow = |test: &str| format!("--tests {test} --slice 500ms --turn 500ms");
+    let slow = |test: &str| format!("--tests {test} --key slice=500ms,turn=500ms");
     let reads = slow("point-query.pre --set 47 --rows 50k");
     all.push(design("slow reads", Plant::SlowReads, WAIT, &reads));
     all.push(design("slow flushes", Plant::SlowFlushes, WAIT, &slow("insert --rows 10k")));

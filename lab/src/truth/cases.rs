@@ -62,7 +62,6 @@ impl Case {
         }
     }
 
-    #[must_use]
     pub fn scenario(&self, seed: u64) -> Scenario {
         let mut record = self.record.clone();
         record.study.seed = seed;
@@ -72,7 +71,6 @@ impl Case {
     }
 
     /// Logarithms of the relative rates of the tests in the study with this seed.
-    #[must_use]
     pub fn changes(&self, seed: u64) -> Vec<f64> {
         let change = if seed.is_multiple_of(2) { self.change } else { -self.change };
         let place = |cell: usize| (5 * cell + seed as usize / 2) % TESTS;
@@ -81,18 +79,15 @@ impl Case {
     }
 
     /// Logarithm of the true relative rate of a cell with this change.
-    #[must_use]
     pub fn true_rate(&self, change: f64, cell: usize) -> f64 {
         change + if self.stalls(cell) { self.model.stalled() } else { 0.0 }
     }
 
     /// Logarithm of the true relative CPU time per operation. Stalls use none.
-    #[must_use]
     pub fn true_cpu(&self, change: f64, _cell: usize) -> f64 {
         -change
     }
 
-    #[must_use]
     pub fn kind(&self, change: f64, cell: usize) -> Kind {
         if self.stalls(cell) {
             Kind::Stalled
@@ -119,7 +114,6 @@ impl Case {
     }
 }
 
-#[must_use]
 pub fn cases() -> Vec<Case> {
     let vm = SpeedModel::VIRTUAL;
     let mut cases = Vec::new();

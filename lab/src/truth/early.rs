@@ -55,7 +55,6 @@ pub struct EarlyTally {
     over_budget: u64,
 }
 
-#[must_use]
 pub fn early_cases() -> Vec<EarlyCase> {
     let budgets = [("30s", 30.0), ("1m", 60.0), ("2m", 120.0), ("5m", 300.0), ("10m", 600.0)];
     let case = |(word, budget_s): (&str, f64), systems: usize, (suffix, model)| {
@@ -162,7 +161,6 @@ fn is_over(ended: &SimulatedEnd) -> bool {
 }
 
 impl EarlyTally {
-    #[must_use]
     pub fn json(&self, case: &str, first: u64, fingerprint: u64) -> Value {
         let call_json = |it: &CallTally| {
             json!({
@@ -187,7 +185,6 @@ impl EarlyTally {
     }
 
     /// Share of the studies with this change that called it after this number of passes, from 1; 3 means the end.
-    #[must_use]
     pub fn called(&self, change: &str, passes: usize) -> f64 {
         let it = self.changes.get(change).copied().unwrap_or_default();
         let called = passes.checked_sub(1).and_then(|at| it.after.get(at)).copied();

@@ -245,7 +245,6 @@ impl Tally {
         self.cpu.add(&study.cpu.summed());
     }
 
-    #[must_use]
     pub fn json(&self, case: &str, first: u64, fingerprint: u64) -> Value {
         json!({
             "case": case,

@@ -300,7 +300,7 @@ fn load(
     // Only statistics are needed, so this does not wait for pages to be written.
     let mut control = Connection::connect(&options)?;
     assay_servers::maintain(&mut control, &tables.names(&options)?, Duration::ZERO)?;
-    Ok((report.content, tables.warm(&options, true)?))
+    Ok((report.content, tables.warm(&options)?))
 }
 
 #[cfg(test)]

@@ -3,23 +3,25 @@
 use std::path::PathBuf;
 
 use assay_load::IgnoredErrors;
-use assay_model::{StatementMode, Suite};
-use assay_options::word;
+use assay_model::{StatementMode, Suite, TableForm};
+use assay_options::{whole, word};
 use assay_plan::ps_mode;
 use assay_wire::code_of_state;
-use assay_workloads::{OltpOptions, TpccOptions};
-use clap::Args;
+use assay_workloads::{OLTP_HEADING, OltpOptions, TpccOptions};
+use clap::error::Error;
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 use clap_complete::engine::ArgValueCompleter;
 
-use assay_command::args::{OwnArgs, ShapeArg, TableFormArgs};
+use assay_command::args::{OwnArgs, ShapeArg, TlsArgs};
 use assay_command::candidates;
-use assay_command::number::{parse_one_count, parse_rows, parse_seconds, parse_seed, parse_tables};
+use assay_command::number::{parse_one_count, parse_rows, parse_seconds, parse_tables};
 
 pub(crate) const SERVER: &str = "the server";
 
 /// `assay bench`.
 #[derive(Debug, Args)]
 #[command(mut_arg("workload", |it| it.conflicts_with_all(["tables", "rows"])))]
+#[command(mut_args(rare))]
 pub struct BenchArgs {
     /// The server, as for `assay load`: a URL, or the name of a server that `assay server start` left running
     #[arg(value_name = "URL")]
@@ -36,6 +38,9 @@ pub struct BenchArgs {
 
     #[command(flatten)]
     pub own: OwnArgs,
+
+    #[command(flatten)]
+    pub tls: TlsArgs,
 
     /// Run a Lua script of sysbench: COMMAND is `prepare`, `run`, `cleanup` or one of the script's own
     #[arg(long, value_name = "SCRIPT.lua", conflicts_with_all = ["test", "workload", "tables", "rows", "check"])]
@@ -85,7 +90,7 @@ pub struct BenchArgs {
 
     /// Seed for the events
     #[arg(long, visible_alias = "rand-seed", value_name = "N", default_value_t = 1)]
-    #[arg(value_parser = parse_seed)]
+    #[arg(value_parser = whole(0..=u64::MAX))]
     #[arg(hide_short_help = true)]
     pub seed: u64,
 
@@ -122,10 +127,10 @@ pub struct BenchArgs {
     #[arg(value_parser = ps_mode(), default_value = "auto", hide_short_help = true)]
     pub statements: StatementMode,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = OLTP_HEADING)]
     pub oltp: OltpOptions,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = None)]
     pub tpcc: TpccOptions,
 
     #[command(flatten)]
@@ -155,7 +160,10 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub own: OwnArgs,
 
-    /// Number of tables; they replace tables that assay or sysbench made, but nothing else named sbtest1, sbtest2, ...
+    #[command(flatten)]
+    pub tls: TlsArgs,
+
+    /// Number of tables; they replace tables of the same names and columns, and nothing else
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_tables)]
     #[arg(allow_negative_numbers = true)]
     pub tables: u32,
@@ -169,8 +177,8 @@ pub struct LoadArgs {
     #[arg(long, value_name = "ENGINE")]
     pub engine: Option<String>,
 
-    /// Drop everything named sbtest1, sbtest2, ... (on Postgres also everything with the name of one of their indexes:
-    /// k_1, ...), even if neither assay nor sysbench made it
+    /// Also drop tables of these names that have other columns; for `--workload` and `--suite tpcc`, all tables in the
+    /// way
     #[arg(long)]
     pub replace: bool,
 
@@ -186,7 +194,7 @@ pub struct LoadArgs {
     pub tpcc: TpccOptions,
 
     /// Seed for the rows
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = parse_seed)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(0..=u64::MAX))]
     pub seed: u64,
 
     #[command(flatten)]
@@ -195,6 +203,53 @@ pub struct LoadArgs {
     /// Print no progress on stderr
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// The options in [`OltpOptions`] that describe tables.
+#[derive(Debug, Clone)]
+pub struct TableFormArgs(pub TableForm);
+
+impl TableFormArgs {
+    /// Their fields.
+    pub const FIELDS: [&str; 3] = ["auto_inc", "create_secondary", "create_table_options"];
+}
+
+impl Args for TableFormArgs {
+    fn augment_args(command: Command) -> Command {
+        let all = OltpOptions::augment_args(Command::new("scripts"));
+        let own = all.get_arguments().filter(|it| Self::FIELDS.contains(&it.get_id().as_str()));
+        command.args(own.map(|it| it.clone().help_heading(OLTP_HEADING).hide_short_help(true)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for TableFormArgs {
+    fn from_arg_matches(found: &ArgMatches) -> Result<Self, Error> {
+        let is_on = |field| *found.get_one::<bool>(field).expect("it has a default");
+        let [auto_inc, create_secondary, create_table_options] = Self::FIELDS;
+        Ok(Self(TableForm {
+            auto_inc: is_on(auto_inc),
+            create_secondary: is_on(create_secondary),
+            create_table_options: found
+                .get_one::<String>(create_table_options)
+                .expect("it has a default")
+                .clone(),
+        }))
+    }
+
+    fn update_from_arg_matches(&mut self, found: &ArgMatches) -> Result<(), Error> {
+        *self = Self::from_arg_matches(found)?;
+        Ok(())
+    }
+}
+
+/// Leaves the options of scripts to the long help.
+fn rare(option: Arg) -> Arg {
+    let is_of_scripts = option.get_help_heading() == Some(OLTP_HEADING);
+    if is_of_scripts { option.hide_short_help(true) } else { option }
 }
 
 fn parse_events(text: &str) -> Result<u64, String> {

@@ -17,7 +17,7 @@ use assay_model::{
     Class, DataSet, Dialect, Product, Setup, StatementMode, TableForm, Test, TestSet, Tpcc,
     counted, limits, thousands,
 };
-use assay_plan::ScriptOptions;
+use assay_plan::{ScriptOptions, TlsDemand};
 use assay_wire::{ConnectOptions, Connection, Stop};
 use assay_workloads::{LoadedData, OltpOptions, TPCC, TpccOptions};
 use rustix::time::{ClockId, clock_gettime};
@@ -46,12 +46,16 @@ struct PreparedBench {
     session: ClientSession,
     work: ClientWork,
     reporter: Option<Reporter>,
+    /// Version and cipher of TLS.
+    cipher: Option<String>,
 }
 
 impl Arguments for BenchArgs {
     const NAME: &'static str = "bench";
     const ABOUT: &'static str = "Run one test against a running server, as sysbench does";
     const GROUP: CommandGroup = CommandGroup::Servers;
+    const EXITS: &'static [(Exit, &'static str)] =
+        &[(Exit::Incomplete, "sent fewer events than `--rate` asked for")];
 
     /// Drives one test. Ctrl-C ends it early and keeps the measurements.
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
@@ -72,12 +76,13 @@ fn bench(args: &BenchArgs) -> Result<Exit> {
         progress.finish();
         run
     });
-    let PreparedBench { session, work, mut reporter } = prepared;
+    let PreparedBench { session, work, mut reporter, cipher } = prepared;
     let SessionEnd { said, last, ended } = session.close();
     print_said(&said);
     let Some((finished, client_cpu_us)) = run?? else { return Ok(Exit::Interrupted) };
     let (setup, test) = (work.setup, work.test);
-    let measured = measured(args, &work, (&finished, &last), client_cpu_us)?;
+    let mut measured = measured(args, &work, (&finished, &last), client_cpu_us)?;
+    measured.tls = cipher;
     if let Some(said) = result::script_total(reporter.as_mut(), &measured) {
         print_said(&said);
     }
@@ -133,7 +138,7 @@ fn script_command(
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Exit> {
-    let url = assay_command::server_url::url_of(&args.url)?;
+    let url = assay_command::server_url::url_with_tls(&args.url, &args.tls)?;
     machine_lock::warn_if_measuring_near("this script", &url);
     let test = test(args, url.dialect)?;
     let script = test.lua().context("only scripts have commands")?;
@@ -148,7 +153,7 @@ fn script_command(
 }
 
 fn prepare(args: &BenchArgs, interrupt: &Interrupt, progress: &Progress) -> Result<PreparedBench> {
-    let url = assay_command::server_url::url_of(&args.url)?;
+    let url = assay_command::server_url::url_with_tls(&args.url, &args.tls)?;
     machine_lock::warn_if_measuring_near("this benchmark", &url);
     let test = test(args, url.dialect)?;
     if args.statements == StatementMode::Extended
@@ -166,6 +171,13 @@ fn prepare(args: &BenchArgs, interrupt: &Interrupt, progress: &Progress) -> Resu
     let reconnects = args.reconnect.is_some() || args.ignore_errors.is_some();
     Demand::of_bench(args.clients, reconnects).raise()?;
     let options = connect_options(&url, interrupt.stop());
+    let cipher = match url.tls_demand() {
+        TlsDemand::Disabled => None,
+        _ => Connection::connect(&options)?.cipher().map(str::to_owned),
+    };
+    if let Some(cipher) = &cipher {
+        print(&format!("the connections are encrypted: {cipher}"));
+    }
     if let Some(tpcc) = test.tpcc() {
         check_tpcc_tables(args, tpcc, &options)?;
     }
@@ -175,7 +187,7 @@ fn prepare(args: &BenchArgs, interrupt: &Interrupt, progress: &Progress) -> Resu
         None => data_set(args, url.dialect, &options)?,
     };
     if test.class == Class::Write && test.schema.facts().has_rows_option() {
-        assay_load::survey(&options, url.dialect, data.tables)?.refuse_other_tables()?;
+        assay_load::existing_tables(&options, url.dialect, data.tables)?.refuse_others()?;
         if assay_workloads::needs_numbering(test) {
             assay_load::check_numbering(&options, url.dialect, data.tables)?;
         }
@@ -206,7 +218,7 @@ fn prepare(args: &BenchArgs, interrupt: &Interrupt, progress: &Progress) -> Resu
         None => None,
     };
     let session = ClientSession::open_with(&options, &work, &[], &policy)?;
-    Ok(PreparedBench { session, work, reporter })
+    Ok(PreparedBench { session, work, reporter, cipher })
 }
 
 /// Warms up and measures; `None` if it was to end before there was anything to measure. The second value is the CPU
@@ -217,7 +229,7 @@ fn run(
     interrupt: &Interrupt,
     progress: &Progress,
 ) -> Result<Option<(SessionRun, f64)>> {
-    let PreparedBench { session, work: ClientWork { test, setup, .. }, reporter } = prepared;
+    let PreparedBench { session, work: ClientWork { test, setup, .. }, reporter, .. } = prepared;
     let mut sequence = 0;
     if let Some(seconds) = args.warmup_time {
         let time = Duration::from_secs_f64(seconds);
@@ -326,7 +338,7 @@ fn test(args: &BenchArgs, dialect: Dialect) -> Result<Test> {
             let file = [script.display().to_string()];
             workload::read(&file, &ScriptOptions::default(), of_lua)?.tests
         }
-        (None, Some(own)) => workload::read(&own.workload, &own.script_options(), of_lua)?.tests,
+        (None, Some(own)) => workload::read(&own.workload, &own.options, of_lua)?.tests,
         (None, None) if is_tpcc => assay_workloads::tpcc_tests(&args.tpcc),
         (None, None) if is_script => assay_workloads::oltp_tests(&options),
         (None, None) => assay_workloads::tests_of(TestSet::All),
@@ -447,7 +459,7 @@ fn check_tpcc_tables(args: &BenchArgs, tpcc: &Tpcc, options: &ConnectOptions) ->
 }
 
 fn check_tpcc_consistency(args: &BenchArgs, test: Test) -> Result<()> {
-    let url = assay_command::server_url::url_of(&args.url)?;
+    let url = assay_command::server_url::url_with_tls(&args.url, &args.tls)?;
     let place = LoadTarget {
         options: &connect_options(&url, Stop::default()),
         dialect: url.dialect,

@@ -62,6 +62,8 @@ impl Arguments for LoadArgs {
     const NAME: &'static str = "load";
     const ABOUT: &'static str = "Create and fill sbtest1, sbtest2, ... on a running server";
     const GROUP: CommandGroup = CommandGroup::Servers;
+    const EXITS: &'static [(Exit, &'static str)] =
+        &[(Exit::Incomplete, "restored a dump of which the server refused a statement")];
 
     /// Creates and fills the tables. Ctrl-C ends assay at once, as there is only a connection to end.
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
@@ -70,7 +72,7 @@ impl Arguments for LoadArgs {
 }
 
 fn load(args: &LoadArgs) -> Result<Exit> {
-    let url = assay_command::server_url::url_of(&args.url)?;
+    let url = assay_command::server_url::url_with_tls(&args.url, &args.tls)?;
     machine_lock::warn_if_measuring_near("this load", &url);
     let options = connect_options(&url, Stop::default());
     note_autocommit(url.dialect, &options);
@@ -105,17 +107,13 @@ fn load_suite(
         return load_schema(args, schema, dialect, engine, options, progress);
     }
     let data = DataSet { tables: args.tables, rows: args.rows };
-    let tables = Tables { dialect, engine, form: args.form.form(), data, seed: args.seed };
-    let there = assay_load::survey(options, dialect, data.tables)?;
+    let tables = Tables { dialect, engine, form: args.form.0.clone(), data, seed: args.seed };
+    let there = assay_load::existing_tables(options, dialect, data.tables)?;
     assay_load::check_engine(options, engine)?;
     if !args.replace {
-        there.refuse_foreign()?;
+        there.refuse_others()?;
     }
-    there.refuse_referenced()?;
-    // A warning, not progress.
-    if let Some(names) = there.listed() {
-        print(&format!("dropping existing {names}"));
-    }
+    print_dropped(there.names());
     let report = assay_load::fill_over(options, &tables, &there, &mut |done| {
         progress.update(&format!("loading, {done}"));
     })?;
@@ -124,6 +122,17 @@ fn load_suite(
     found.check(&report.content)?;
     let rows = data.rows.into();
     Ok(LoadedTables { rows, is_own: false, ..LoadedTables::new(&report, 0) })
+}
+
+/// A warning, not progress.
+fn print_dropped(names: &[String]) {
+    const SHOWN: usize = 8;
+    let shown = names[..names.len().min(SHOWN)].join(", ");
+    let more = names.len().saturating_sub(SHOWN);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    if !names.is_empty() {
+        print(&format!("dropping existing tables: {shown}{more}"));
+    }
 }
 
 /// Notes that the load overrides autocommit options. A server that does not answer is reported later.
@@ -144,8 +153,7 @@ fn load_workload(
     options: &ConnectOptions,
     progress: &Progress,
 ) -> Result<LoadedTables> {
-    let read =
-        workload::read(&args.own.workload, &args.own.script_options(), LuaContext::default())?;
+    let read = workload::read(&args.own.workload, &args.own.options, LuaContext::default())?;
     let own = read.tests.first().and_then(|test| test.user_data());
     let data = own.with_context(|| {
         let files = args.own.workload.join(",");
@@ -177,7 +185,7 @@ fn print_refused(report: &LoadReport) -> u64 {
 fn refuse_other_suites(args: &LoadArgs, has_rows_option: bool) -> Result<()> {
     let why = if has_rows_option && args.tpcc != TpccOptions::default() {
         "`--warehouses` and `--procedures` need `--suite tpcc`"
-    } else if !has_rows_option && args.form.form() != TableForm::default() {
+    } else if !has_rows_option && args.form.0 != TableForm::default() {
         "the tables of `--suite tpcc` have the form of the specification"
     } else {
         return Ok(());

@@ -54,6 +54,8 @@ pub(super) struct BenchResult {
     client_cpu_us_per_query: Option<f64>,
     bytes_sent: u64,
     bytes_received: u64,
+    /// Version and cipher; null without TLS.
+    pub(super) tls: Option<String>,
     rows: u64,
     /// The statements of a user's test, in order; empty if there is only one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -238,6 +240,7 @@ pub(super) fn measured(
             .then(|| client_cpu_us / queries_of_events as f64),
         bytes_sent: work.bytes_sent,
         bytes_received: work.bytes_received,
+        tls: None,
         rows: work.rows,
         statements: statements(test, work_of, &finished.statements),
         tpcc: test.tpcc().map(|_| tpcc_rates(&finished.kinds, seconds)),

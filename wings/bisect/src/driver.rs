@@ -9,7 +9,7 @@ use assay_model::{SearchPart, SystemSpec, counted};
 use assay_plan::{Request, StudyPlan, SystemRequest, parse_system};
 
 use super::decisions::BisectAction;
-use super::known_step::beside_step;
+use super::known_step::{beside_step, known_of_ends};
 use super::lock::SearchLock;
 use super::search::{VersionSearch, own_fault};
 use assay_run::advice::HintedError;
@@ -61,6 +61,9 @@ impl SearchDriver<'_, '_> {
     fn search_on(&mut self) -> Result<(), Halt> {
         self.finish_unfinished()?;
         self.leave_out_known();
+        if let Some(known) = known_of_ends(self.search) {
+            self.env.progress.note(&known);
+        }
         loop {
             if let ControlFlow::Continue(action) = self.search.range().next(self.search.terms()) {
                 let action = self.beside_known_step(action);
@@ -242,7 +245,7 @@ impl SearchDriver<'_, '_> {
             version: action.candidate,
             spent_s: self.spent_s + self.began.elapsed().as_secs_f64(),
         });
-        plan.study.watch = self.search.watch.clone();
+        plan.study.followed = self.search.followed.clone();
         Ok(plan)
     }
 }

@@ -1,8 +1,8 @@
 //! Where counts that are known without measuring change most: a search compares the versions there first. They only
 //! change the order of its comparisons, so a wrong count costs two of them.
 
-use assay_command::known::known_instructions;
-use assay_model::{COUNT_THRESHOLD, NamedVersion};
+use assay_command::known::{known_instructions, known_sentence};
+use assay_model::{COUNT_THRESHOLD, NamedVersion, Product};
 
 use super::range::SearchRange;
 use super::search::{ComparedRange, VersionSearch};
@@ -21,17 +21,27 @@ pub(super) struct VersionBesideStep {
 /// there is nothing to search for.
 pub(super) fn beside_step(search: &VersionSearch) -> Option<VersionBesideStep> {
     let range = search.range();
-    let product = SearchRange::read(&search.words, None).ok()?.product;
-    // Engines and options may change other things than releases do.
-    let is_plain = |version: &NamedVersion| version.words == format!("{product}@{}", version.name);
-    if range.compared.is_empty() || !range.versions.iter().all(is_plain) {
-        return None;
-    }
-    let names: Vec<&str> = range.versions.iter().map(|version| version.name.as_str()).collect();
+    let (product, names) = releases(search).filter(|_| !range.compared.is_empty())?;
     let levels = known_instructions(product, &names, search.test());
     let ([after, at], ratio) = largest_step(&levels)?;
     let version = [at, after].into_iter().find(|version| is_open(range, *version))?;
     Some(VersionBesideStep { version, at, ratio })
+}
+
+/// A sentence on the change between the ends of the range; `None` if nothing is known of it.
+pub(super) fn known_of_ends(search: &VersionSearch) -> Option<String> {
+    let (product, names) = releases(search)?;
+    known_sentence(product, [*names.first()?, *names.last()?], search.test())
+}
+
+/// The versions of the range, if they are releases.
+fn releases(search: &VersionSearch) -> Option<(Product, Vec<&str>)> {
+    let versions = &search.range().versions;
+    let product = SearchRange::read(&search.words, None).ok()?.product;
+    // Engines and options may change other things than releases do.
+    let is_plain = |version: &NamedVersion| version.words == format!("{product}@{}", version.name);
+    let names = versions.iter().map(|version| version.name.as_str()).collect();
+    versions.iter().all(is_plain).then_some((product, names))
 }
 
 fn is_open(range: &ComparedRange, version: usize) -> bool {

@@ -15,13 +15,18 @@ use assay_command::args::ResumeArgs;
 use assay_command::study_id;
 use assay_run::study;
 
+/// Name of the part of plans.
+const PART: &str = "bisect";
+
 /// The searches of a ledger, oldest first. Studies from elsewhere never count.
 pub(super) fn searches(
     ledger: &Ledger,
     fits: impl Fn(&SearchPart) -> bool,
 ) -> Result<Vec<VersionSearch>> {
     let mut all: Vec<VersionSearch> = Vec::new();
-    for (study, part) in ledger.searches()?.into_iter().filter(|(_, part)| fits(part)) {
+    for (study, part) in
+        ledger.parts::<SearchPart>(PART)?.into_iter().filter(|(_, part)| fits(part))
+    {
         let Some(record) = study::if_own(ledger, &study)? else { continue };
         let place = match all.iter().position(|search| search.id == part.id) {
             Some(place) => place,
@@ -37,11 +42,11 @@ pub(super) fn searches(
 
 /// The search that `assay resume` means: by its id or that of one of its studies, else the latest one, if nothing else
 /// is unfinished.
-pub fn meant(ledger: &Ledger, args: &ResumeArgs) -> Result<Option<String>> {
+pub(super) fn meant(ledger: &Ledger, args: &ResumeArgs) -> Result<Option<String>> {
     if args.more.is_some() {
         return Ok(None);
     }
-    let parts = ledger.searches()?;
+    let parts = ledger.parts::<SearchPart>(PART)?;
     if parts.is_empty() {
         return Ok(None);
     }
@@ -103,7 +108,8 @@ impl SuspectedChange {
 
 /// The searches with any of these studies.
 pub fn known(ledger: &Ledger, studies: &BTreeSet<String>) -> Result<Vec<KnownSearch>> {
-    let parts = ledger.searches()?.into_iter().filter(|(study, _)| studies.contains(study));
+    let parts =
+        ledger.parts::<SearchPart>(PART)?.into_iter().filter(|(study, _)| studies.contains(study));
     let ids: BTreeSet<String> = parts.map(|(_, part)| part.id).collect();
     let all = searches(ledger, |part| ids.contains(&part.id))?;
     let known = all.iter().filter_map(|search| {

@@ -20,12 +20,13 @@ use anyhow::{Context as _, Result, bail};
 use assay_ledger::Ledger;
 use assay_model::{Counting, JudgedFigures, SearchMeasure, SystemSpec, Test};
 use assay_options::word;
-use assay_plan::{CommonOption, Request};
+use assay_plan::{CommonOption, LONGER_LOOK, Request};
 use clap::{Arg, Args};
 use clap_complete::engine::ArgValueCompleter;
 
 use assay_command::args::{FormatWord, MeasureArgs, ResumeArgs, StudyArgs, TestOptions};
 use assay_command::exit::Exit;
+use assay_command::keys::refused;
 use assay_command::ledger_files::open_ledger;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, config_file, report, study_id};
@@ -34,14 +35,14 @@ use assay_run::progress::{Progress, print};
 use assay_run::systems::{Environment, environment, machine_facts};
 use assay_run::{paths, study};
 use driver::{Halt, searched};
-use ledger_searches::searches;
+use ledger_searches::{meant, searches};
 use lock::{SearchLock, is_own, remember_program, remembered_program};
 use measure::firm_measure;
 use request::begun_measure;
 use search::VersionSearch;
 
 pub use driver::lacking;
-pub use ledger_searches::{KnownSearch, SuspectedChange, known, meant};
+pub use ledger_searches::{KnownSearch, SuspectedChange, known};
 pub use measure::can_count;
 pub use program::{FoundChange, check_program};
 pub use range::{SearchRange, first};
@@ -55,6 +56,8 @@ impl Arguments for BisectArgs {
     const NAME: &'static str = "bisect";
     const ABOUT: &'static str = "Find the release or commit that made a change";
     const GROUP: CommandGroup = CommandGroup::Measure;
+    const EXITS: &'static [(Exit, &'static str)] =
+        &[(Exit::Incomplete, "found no change, or is not certain")];
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         let MeasureArgs { offline, accept_expired_index, quiet, ledger, output, .. } =
@@ -88,13 +91,22 @@ impl Arguments for BisectArgs {
             paths: self.paths.clone(),
             request,
             budget_s: self.request()?.budget_s.unwrap_or(BUDGET_S),
-            watch: None,
+            followed: None,
         };
         let begun = request.begin(&file, &env, &ledger)?;
         remember_program(&begun.0, program)?;
         let exit = go_on(begun, &self.measuring, program, &env, &mut ledger);
         progress.finish();
         exit
+    }
+
+    fn resume(
+        args: &ResumeArgs,
+        ledger: &Ledger,
+        cache_dir: Option<&Path>,
+    ) -> Result<Option<Exit>> {
+        let search = meant(ledger, args)?;
+        search.map(|search| resume(&search, args, cache_dir)).transpose()
     }
 }
 
@@ -124,7 +136,7 @@ pub fn search(
     }
 }
 
-pub fn resume(id: &str, args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
+fn resume(id: &str, args: &ResumeArgs, cache_dir: Option<&Path>) -> Result<Exit> {
     let MeasureArgs { offline, accept_expired_index, quiet, .. } = args.measuring;
     let progress = Progress::new(quiet);
     let env = environment(cache_dir, offline, accept_expired_index, &progress)?;
@@ -307,12 +319,6 @@ pub struct BisectArgs {
     test_options: TestOptions,
 }
 
-/// Options of `compare` that a search decides itself.
-const DECIDED: [&str; 7] = ["tests", "set", "twin", "blocks", "rounds", "threshold", "check"];
-
-/// Only in the long help.
-const RARE: [&str; 4] = ["preset", "clients", "terms", "profile"];
-
 fn of_searches(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "budget_s" => option
@@ -324,8 +330,10 @@ fn of_searches(option: Arg) -> Arg {
         "count" => {
             option.help("Compare by counted instructions; the machine may be busy").long_help(None)
         }
-        name if DECIDED.contains(&name) => option.hide(true),
-        name if RARE.contains(&name) => option.hide_short_help(true),
+        // A search decides them.
+        "tests" | "twin" | LONGER_LOOK | "threshold" => refused(option).conflicts_with("test"),
+        "set" | "check" => option.hide(true),
+        "preset" | "clients" | "terms" | "profile" => option.hide_short_help(true),
         _ => option,
     }
 }

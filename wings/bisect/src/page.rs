@@ -109,7 +109,6 @@ impl Bisection<'_> {
     }
 
     /// The largest change of the last range, if all of its changes are certain.
-    #[must_use]
     pub fn found(&self) -> Option<(&SearchedVersion, VersionStep)> {
         let range = self.last().filter(|range| range.end == RangeEnd::Found)?;
         let step = range.largest()?;
@@ -118,14 +117,12 @@ impl Bisection<'_> {
 }
 
 impl SearchedRange {
-    #[must_use]
     pub fn largest(&self) -> Option<VersionStep> {
         let size = |step: &&VersionStep| step.ratio.value.ln().abs();
         self.steps.iter().max_by(|a, b| size(a).total_cmp(&size(b))).copied()
     }
 
     /// Whether the search ended without certainty although a change is more probable than none.
-    #[must_use]
     pub fn is_suspicious(&self) -> bool {
         (self.end == RangeEnd::NoStep || self.is_open()) && self.no_step < 0.5
     }
@@ -146,7 +143,6 @@ impl SearchedRange {
     }
 }
 
-#[must_use]
 pub fn bisection<'a>(search: &'a Bisection<'a>) -> Page<'a> {
     Page::new(search)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use assay_ledger::Ledger;
 use assay_model::{
-    Counting, JudgedFigures, Profiling, SearchMeasure, SearchPart, WatchPart, limits,
+    Counting, FollowedRange, JudgedFigures, Profiling, SearchMeasure, SearchPart, limits,
 };
 use assay_plan::Request;
 use jiff::Timestamp;
@@ -28,7 +28,7 @@ pub struct SearchRequest {
     /// Request of each comparison, with the single test and setup of the search.
     pub request: Request,
     pub budget_s: f64,
-    pub watch: Option<WatchPart>,
+    pub followed: Option<FollowedRange>,
 }
 
 impl SearchRequest {
@@ -53,7 +53,9 @@ impl SearchRequest {
         let begun = || -> Result<Option<VersionSearch>> {
             let mut all = searches(ledger, is_asked)?;
             all.retain(|search| {
-                is_alike(&search.request, &request) && search.watch == self.watch && is_own(search)
+                is_alike(&search.request, &request)
+                    && search.followed == self.followed
+                    && is_own(search)
             });
             Ok(all.pop())
         };
@@ -90,7 +92,7 @@ impl SearchRequest {
             releases: found.releases,
             ranges: vec![ComparedRange::new(found.versions)],
             spent_s: 0.0,
-            watch: self.watch.clone(),
+            followed: self.followed.clone(),
             unfinished: None,
         };
         mark_own(&search)?;
@@ -109,7 +111,7 @@ pub(super) fn begun_measure(
     let names: Vec<String> = ranges.iter().map(|range| named(range, paths)).collect();
     let all = searches(ledger, |part| names.contains(&part.range))?;
     let is_begun = |search: &&VersionSearch| {
-        let is_open = !search.has_ended() && search.watch.is_none() && is_own(search);
+        let is_open = !search.has_ended() && search.followed.is_none() && is_own(search);
         is_open && is_alike(&search.request, &timed(request.clone(), search.terms.measure))
     };
     Ok(all.iter().rev().find(is_begun).map(|search| search.terms.measure))
@@ -128,7 +130,7 @@ pub(super) fn timed(request: Request, measure: SearchMeasure) -> Request {
     let request = Request {
         systems: Vec::new(),
         twin: Some(false),
-        gate: None,
+        limits: None,
         threshold: None,
         count: Counting::None,
         // It also decides when a comparison has measured enough.

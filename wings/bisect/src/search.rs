@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use assay_model::{
-    Estimate, NamedVersion, Origin, SearchMeasure, SearchPart, StudyRecord, UnusableVersion,
-    Verdict, WatchPart,
+    Estimate, FollowedRange, NamedVersion, Origin, SearchMeasure, SearchPart, StudyRecord,
+    UnusableVersion, Verdict,
 };
 use assay_plan::{FileError, Request, SystemRequest, without_places};
 use assay_verdict::{CellJudgement, JudgedFigure};
@@ -328,7 +328,7 @@ pub(super) struct VersionSearch {
     pub(super) releases: Vec<String>,
     pub(super) ranges: Vec<ComparedRange>,
     pub(super) spent_s: f64,
-    pub(super) watch: Option<WatchPart>,
+    pub(super) followed: Option<FollowedRange>,
     pub(super) unfinished: Option<String>,
 }
 
@@ -348,7 +348,7 @@ impl VersionSearch {
             releases: part.releases.clone(),
             ranges: Vec::new(),
             spent_s: 0.0,
-            watch: record.study.watch.clone(),
+            followed: record.study.followed.clone(),
             unfinished: None,
         })
     }
@@ -710,7 +710,7 @@ mod tests {
                 releases: Vec::new(),
                 ranges: vec![range],
                 spent_s: 0.0,
-                watch: None,
+                followed: None,
                 unfinished: None,
             };
             search.at_most()

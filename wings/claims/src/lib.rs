@@ -55,6 +55,10 @@ impl Arguments for Claims {
     const NAME: &'static str = "claims";
     const ABOUT: &'static str = "Check published statements against studies";
     const GROUP: CommandGroup = CommandGroup::Read;
+    const EXITS: &'static [(Exit, &'static str)] = &[
+        (Exit::LimitExceeded, "found a claim that does not hold"),
+        (Exit::Incomplete, "could not decide a claim, without `--allow-undecided`"),
+    ];
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         if report::format(&self.output)? == Format::CSV {

@@ -84,7 +84,7 @@ fn starter<'e>(
     move || -> Result<ServerInstance> {
         let server = start_counted(participant, template?, phase, valgrind, site)?;
         let tables = StudyTables::new(study, &participant.system.spec, phase.data);
-        tables.warm(&patient(&server), true)?;
+        tables.warm(&patient(&server))?;
         Ok(server)
     }
 }

@@ -38,6 +38,9 @@ pub struct InstructionCounts;
 const NO_WAITS: &str = "the kernel does not show what a server's threads wait for (/proc/PID/syscall), so counts \
                         also depend on what else the machine does";
 
+const OPENS_CONNECTIONS: &str =
+    "each event opens a connection, and only the thread of one that lasts can be counted";
+
 /// Batches counted on each instance: as few as agree ([`batches_agree`]), but all of a write. Work that some of its
 /// events cause, such as the split of a page, is the same on all instances, so a few batches may agree without it. A
 /// system that is counted alone has all, because its figure is that of the events, whose choice no other system shares.
@@ -214,6 +217,11 @@ impl CountWork<'_, '_, '_> {
                 continue;
             }
             let is_last = number + 1 == cells.len();
+            if cell.id.test.opens_connections() {
+                self.not_counted(cell, &anyhow!(OPENS_CONNECTIONS))?;
+                failed.push(cell.id);
+                continue;
+            }
             match self.count_or_again(phase, cell, is_last, &mut started, instrument)? {
                 Ok(systems) => self.keep(cell.id, systems, instrument)?,
                 Err(error) => {

@@ -203,7 +203,7 @@ fn needed(list: &[NeededTime], wish: &Wish<'_>) -> Vec<Block<'static>> {
         let minutes = (seconds / 60.0).ceil().max(1.0);
         let blocks = match blocks {
             same if same == needed.blocks => String::new(),
-            blocks => format!(" --blocks {blocks}"),
+            blocks => format!(" --key blocks={blocks}"),
         };
         let percent = 100.0 * needed.threshold;
         let time = duration(60.0 * minutes);

@@ -74,6 +74,7 @@ impl Arguments for VerifyArgs {
     const ABOUT: &'static str =
         "Compute every verdict of a pack or ledger again, and compare it with the record";
     const GROUP: CommandGroup = CommandGroup::Share;
+    const EXITS: &'static [(Exit, &'static str)] = &[(Exit::Incomplete, "found a difference")];
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         let verified = match is_pack(&self.file) {

@@ -195,6 +195,8 @@ impl Arguments for CollectArgs {
     const NAME: &'static str = "collect";
     const ABOUT: &'static str = "Put a study together from the ledgers of its shards";
     const GROUP: CommandGroup = CommandGroup::ManyMachines;
+    const EXITS: &'static [(Exit, &'static str)] =
+        &[(Exit::Incomplete, "lacks a shard or its end")];
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         let found = find(&self.shards)?;

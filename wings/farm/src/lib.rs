@@ -7,7 +7,6 @@ mod submit;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -15,7 +14,7 @@ use assay_ledger::{Ledger, ShardStudy, StudyRows};
 use assay_model::{ShardRun, StudyRecord};
 use assay_plan::{Request, ShardPart, StudyPlan};
 
-use assay_command::args::MeasureArgs;
+use assay_command::args::{MeasureArgs, ShardNumber};
 use assay_command::exit::Exit;
 use assay_command::measurement::planned;
 use assay_run::scheduler;
@@ -27,26 +26,6 @@ use job::{name, on_a_node};
 pub use collect::CollectArgs;
 pub use status::StatusArgs;
 pub use submit::SubmitArgs;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ShardNumber {
-    /// From 1.
-    pub number: u32,
-    pub of: u32,
-}
-
-impl FromStr for ShardNumber {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let parts = text.split_once('/');
-        let parsed = parts.and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
-        match parsed {
-            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
-            _ => Err("a shard is its number and how many there are, such as `2/6`"),
-        }
-    }
-}
 
 /// Measures a shard of a study. `directory` may be that of its job.
 pub fn measure_shard(

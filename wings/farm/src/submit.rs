@@ -15,7 +15,7 @@ use assay_plan::{
 use clap::{Arg, Args, FromArgMatches as _};
 
 use crate::job::{self, FarmJob, NodeCache, SCRIPT, SERVERS, STUDY_FILE, name, on_a_node};
-use assay_command::args::{MeasureArgs, SYSTEMS, SYSTEMS_SHORT, StudyArgs};
+use assay_command::args::{MeasureArgs, SYSTEMS, StudyArgs};
 use assay_command::exit::Exit;
 use assay_command::measurement::{read_study, resolved};
 use assay_command::verb::{Arguments, CommandGroup};
@@ -31,7 +31,7 @@ use assay_run::{paths, whole_file, workload};
 
 /// `assay submit`.
 #[derive(Debug, Args)]
-#[command(after_help = SYSTEMS_SHORT, after_long_help = SYSTEMS)]
+#[command(after_help = SYSTEMS)]
 #[command(mut_args(of_submit))]
 pub struct SubmitArgs {
     /// A study file, or the base and the systems to compare with it as in `assay compare`

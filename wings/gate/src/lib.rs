@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use assay_command::args::{MeasureArgs, OUTPUT, SYSTEMS, StudyArgs, TestOptions};
 use assay_command::exit::Exit;
+use assay_command::keys::refused;
 use assay_command::measurement::planned;
 use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, feeds, report};
 use assay_model::{Counting, Experiment};
 use assay_options::parse_percent;
-use assay_plan::{GateRequest, Request, parse_limit};
+use assay_plan::{LimitsRequest, Request, parse_limit};
 use assay_run::advice::HintedError;
 use assay_run::progress::print;
 use assay_run::study::ForeignStudy;
@@ -25,13 +26,13 @@ Exit codes:
   3  a test is undecided (unless `--allow-undecided`) or could not be measured
   4  interrupted; `assay resume` continues";
 
-const MORE: &str = "\
-SYSTEM is PRODUCT@VERSION, such as mariadb@11.8; `assay gate --help` has more forms and options.";
+const USAGE: &str = "\
+assay gate [OPTIONS] --max-slowdown <PERCENT> <SYSTEM> <SYSTEM>... [-- <TEST OPTION>...]
+       assay gate [OPTIONS] --study <STUDY>";
 
 /// `assay gate`.
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\n\n{}", GATE_EXITS, MORE))]
-#[command(after_long_help = format!("{}\n\n{}", GATE_EXITS, SYSTEMS))]
+#[command(after_help = format!("{GATE_EXITS}\n\n{SYSTEMS}"), override_usage = USAGE)]
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
 #[command(mut_args(limits_alone))]
 #[command(group = ArgGroup::new("most").args(["max_slowdown", "max_more"]))]
@@ -103,14 +104,14 @@ pub struct GateArgs {
 fn limits_alone(option: Arg) -> Arg {
     match option.get_id().as_str() {
         "threshold" | "twin" => {
-            option.hide(true).conflicts_with_all(["max_slowdown", "max_more", "study"])
+            refused(option).conflicts_with_all(["max_slowdown", "max_more", "study"])
         }
         _ => option,
     }
 }
 
 impl GateArgs {
-    pub fn limits(&self) -> Option<GateRequest> {
+    pub fn limits(&self) -> Option<LimitsRequest> {
         let mut limits: Vec<(String, f64)> = Vec::new();
         for (scope, most) in &self.limits {
             limits.retain(|(other, _)| other != scope);
@@ -118,7 +119,7 @@ impl GateArgs {
         }
         let allow_undecided = self.allow_undecided;
         let most = self.max_slowdown.or(self.max_more)?;
-        Some(GateRequest { most, limits, allow_undecided })
+        Some(LimitsRequest { most, limits, allow_undecided })
     }
 
     pub fn limits_instructions(&self) -> bool {
@@ -131,7 +132,7 @@ impl GateArgs {
         let systems: Vec<String> = named.cloned().collect();
         let request =
             self.test_options.in_request(self.asked.request(&systems, &self.measuring))?;
-        let request = Request { gate: self.limits(), ..request };
+        let request = Request { limits: self.limits(), ..request };
         let request = match (self.limits_instructions(), request.count) {
             (true, _) => Request { count: Counting::Only, threshold: None, ..request },
             // A limit of QPS needs measurements.
@@ -147,6 +148,11 @@ impl Arguments for GateArgs {
     const ABOUT: &'static str =
         "Compare for CI: the exit code says whether a system is slower than a limit";
     const GROUP: CommandGroup = CommandGroup::Measure;
+    const EXITS: &'static [(Exit, &'static str)] = &[
+        (Exit::Done, "passed"),
+        (Exit::LimitExceeded, "found a test slower than its limit"),
+        (Exit::Incomplete, "could not decide a test, without `--allow-undecided`"),
+    ];
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         let Some(request) = self.request()? else { return judge_by_limits(self) };
@@ -174,15 +180,15 @@ fn judge_by_limits(args: &GateArgs) -> Result<Exit> {
                 format!("use {use_}")
             ))
         }
-        let chosen = assay_plan::gate(&limits, study.set, &study.cells)?;
-        if study.gate.as_ref().is_none_or(|own| own.margins != chosen.margins) {
+        let chosen = assay_plan::regression_limits(&limits, study.set, &study.cells)?;
+        if study.limits.as_ref().is_none_or(|own| own.margins != chosen.margins) {
             print(
                 "note: limits chosen after seeing the results prove nothing; run a new gate with them",
             );
         }
-        study.gate = Some(chosen);
+        study.limits = Some(chosen);
     }
-    let Some(gate) = &mut study.gate else {
+    let Some(gate) = &mut study.limits else {
         bail!(HintedError::new(
             format!("study `{}` has no limits", study.id),
             match study.experiment {
@@ -192,5 +198,5 @@ fn judge_by_limits(args: &GateArgs) -> Result<Exit> {
         ))
     };
     gate.allow_undecided |= args.allow_undecided;
-    report::write_gate(&record, &args.measuring.output, args.junit.as_deref())
+    report::write_by_limits(&record, &args.measuring.output, args.junit.as_deref())
 }

@@ -21,6 +21,7 @@ impl Arguments for Import {
     const NAME: &'static str = "import";
     const ABOUT: &'static str = "Add results that other tools have published to the ledger";
     const GROUP: CommandGroup = CommandGroup::Share;
+    const EXITS: &'static [(Exit, &'static str)] = &[(Exit::Incomplete, "left something out")];
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         match &self.command {

@@ -3,20 +3,19 @@
 use std::path::Path;
 
 use anyhow::Result;
-use assay_command::args::{MeasureArgs, SYSTEMS, SYSTEMS_SHORT, SourceArg, TermsArg};
+use assay_command::args::{MeasureArgs, SYSTEMS, SourceArg, TermsArg};
 use assay_command::candidates;
 use assay_command::exit::Exit;
 use assay_command::measurement::measured;
 use assay_command::verb::{Arguments, CommandGroup};
-use assay_model::{Preset, Words as _};
-use assay_options::{cpu_list, one_of, whole};
+use assay_model::Preset;
+use assay_options::{cpu_list, whole, word};
 use assay_plan::{InsertBenchRequest as Steps, Request};
 use clap::Args;
-use clap::builder::TypedValueParser;
 use clap_complete::engine::ArgValueCompleter;
 
 #[derive(Debug, Args)]
-#[command(after_help = SYSTEMS_SHORT, after_long_help = SYSTEMS)]
+#[command(after_help = SYSTEMS)]
 pub struct InsertBench {
     /// The base and the systems to compare with it, such as `mariadb@10.11 mysql@9.7`
     #[arg(required = true, value_name = "SYSTEM")]
@@ -24,7 +23,11 @@ pub struct InsertBench {
     systems: Vec<String>,
 
     /// Level of effort
-    #[arg(long, value_parser = amounts(), default_value = Preset::default().word())]
+    ///
+    /// `smoke` loads 20,000 rows and has query steps of 3 s, `quick` 1,000,000 rows and 30 s (less than ten minutes for
+    /// two systems), `standard` 10,000,000 rows and 5 minutes, `published` 30,000,000 rows and 30 minutes.
+    #[arg(long, value_parser = word::<Preset>(), default_value = Preset::default().word())]
+    #[arg(hide_possible_values = true)]
     preset: Preset,
 
     #[command(flatten)]
@@ -54,24 +57,6 @@ pub struct InsertBench {
 
     #[command(flatten)]
     pub measuring: MeasureArgs,
-}
-
-fn amounts() -> impl TypedValueParser<Value = Preset> {
-    one_of(Preset::WORDS.iter().map(|&(preset, word, _)| {
-        let amount = match preset {
-            Preset::Smoke => {
-                "Checks that everything works: 20,000 rows, query steps of 3 s, about a minute for two systems"
-            }
-            Preset::Quick => {
-                "1,000,000 rows, query steps of 30 s, less than ten minutes for two systems"
-            }
-            Preset::Standard => "10,000,000 rows, query steps of 5 minutes",
-            Preset::Published => {
-                "As the published studies ran: 30,000,000 rows, query steps of 30 minutes"
-            }
-        };
-        (preset, word, word, amount)
-    }))
 }
 
 impl InsertBench {

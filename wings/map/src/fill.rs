@@ -2,11 +2,12 @@
 //! the user stops it. The files of the map are its whole state, so that it continues wherever it was.
 
 use std::collections::VecDeque;
+use std::fs::TryLockError;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
-use assay_command::args::SourceArg;
+use assay_command::args::{ShardNumber, SourceArg};
 use assay_command::candidates;
 use assay_command::exit::Exit;
 use assay_map_data::{MapGap, is_in_series, merged, short_text};
@@ -47,6 +48,13 @@ pub struct MapFill {
     #[arg(long, value_name = "N", value_parser = whole(1..=64_u32), default_value_t = 2)]
     pub jobs: u32,
 
+    /// Count only a part of the releases, such as `2/6`: every sixth from the second on; `assay map add` puts the parts
+    /// together
+    ///
+    /// Each part needs a separate `--dir`, which begins as a copy of the map.
+    #[arg(long, value_name = "K/N")]
+    pub shard: Option<ShardNumber>,
+
     /// Try again what could not be counted earlier
     #[arg(long)]
     pub again: bool,
@@ -85,13 +93,13 @@ const LOOK: Duration = Duration::from_millis(200);
 const FAILED_MAX: usize = 4;
 
 pub(crate) fn fill(args: &MapFill, cache_dir: Option<&Path>) -> Result<Exit> {
-    let folder = folder(args)?;
+    let folder = folder(args.dir.as_deref())?;
     let tests = tests(&args.tests)?;
     let progress = Progress::new(args.quiet);
     let env = environment(cache_dir, args.offline, args.accept_expired_index, &progress)?;
     let options = CountingOptions {
         cache_dir: env.cache_dir.clone(),
-        work_dir: env.cache_dir.join("map").join(args.product.word()),
+        work_dir: env.cache_dir.join("map").join(work_name(args)),
         offline: args.offline,
         accept_expired_index: args.accept_expired_index,
     };
@@ -110,22 +118,36 @@ pub(crate) fn fill(args: &MapFill, cache_dir: Option<&Path>) -> Result<Exit> {
     exit
 }
 
-fn locked(directory: &Path) -> Result<fs_err::File> {
+pub(crate) fn locked(directory: &Path) -> Result<fs_err::File> {
     let lock = fs_err::File::open(directory)?;
-    if lock.file().try_lock().is_err() {
-        bail!(HintedError::new(
+    match lock.file().try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => bail!(HintedError::new(
             format!(
                 "another `assay map fill`, or a count that it began, uses `{}`",
                 directory.display()
             ),
             "wait for its end, or use other folders with `--cache-dir` and `--dir`"
-        ));
+        )),
+        // NFS cannot lock directories.
+        Err(TryLockError::Error(error)) => {
+            log::warn!("cannot lock `{}`: {error}", directory.display());
+        }
     }
     Ok(lock)
 }
 
-fn folder(args: &MapFill) -> Result<PathBuf> {
-    let folder = args.dir.clone().unwrap_or_else(|| PathBuf::from("map"));
+/// Shards may share a cache.
+fn work_name(args: &MapFill) -> String {
+    let product = args.product;
+    match args.shard {
+        Some(ShardNumber { number, of }) => format!("{product}-{number}-of-{of}"),
+        None => product.to_string(),
+    }
+}
+
+pub(crate) fn folder(dir: Option<&Path>) -> Result<PathBuf> {
+    let folder = dir.unwrap_or(Path::new("map")).to_owned();
     if is_map(&folder) {
         return Ok(folder);
     }
@@ -150,10 +172,23 @@ fn available(args: &MapFill, env: &Environment<'_>) -> Result<Vec<String>> {
     let mut available = provisioner.available(args.product)?;
     let source = args.from.source.as_deref();
     available.retain(|server| is_wanted(server, source, &args.versions));
+    if available.is_empty() && !args.versions.is_empty() {
+        return Err(HintedError::new(
+            format!("assay cannot get {} {}", args.product, args.versions.join(", ")),
+            "`assay server list --available` lists the versions; tarballs of vendors need `--source tarball`",
+        )
+        .into());
+    }
     let mut versions: Vec<String> = available.into_iter().map(|server| server.version).collect();
     versions.dedup();
     versions.reverse();
-    Ok(versions)
+    Ok(part_of(versions, args.shard))
+}
+
+/// Every Nth version from the Kth on: all shards have new and old ones.
+fn part_of(versions: Vec<String>, shard: Option<ShardNumber>) -> Vec<String> {
+    let Some(ShardNumber { number, of }) = shard else { return versions };
+    versions.into_iter().skip(number as usize - 1).step_by(of as usize).collect()
 }
 
 fn is_wanted(server: &AvailableServer, source: Option<&str>, versions: &[String]) -> bool {
@@ -393,6 +428,7 @@ mod tests {
             versions: Vec::new(),
             tests: Vec::new(),
             jobs: 2,
+            shard: None,
             again,
             dir: None,
             from: SourceArg { source: None },
@@ -460,6 +496,16 @@ mod tests {
         assert!(!is_wanted(&maven, None, &["8.4".to_owned()]));
         assert!(is_wanted(&maven, None, &["8.0".to_owned()]));
         assert!(!is_wanted(&server("8.0.36-28", "maven", "x"), None, &[]));
+    }
+
+    #[test]
+    fn every_release_is_in_one_shard() {
+        let versions = ["18.1", "18.0", "17.7", "17.6", "17.5"].map(str::to_owned);
+        let part = |shard: &str| part_of(versions.to_vec(), Some(shard.parse().unwrap()));
+        assert_eq!(part("1/3"), ["18.1", "17.6"]);
+        assert_eq!(part("3/3"), ["17.7"]);
+        assert!(part("6/6").is_empty());
+        assert_eq!(part_of(versions.to_vec(), None), versions);
     }
 
     #[test]

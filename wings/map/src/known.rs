@@ -5,17 +5,16 @@ use std::sync::OnceLock;
 
 use anyhow::Result;
 use assay_command::known::KnownCounts;
-use assay_map_data::{CountMap, MapCell, MapChange, MapStep, change};
+use assay_map_data::{
+    CountMap, MapCell, MapChange, MapStep, change, is_next, verdict, version_order,
+};
 use assay_model::limits::{NAME_BYTES, within};
 use assay_model::{
-    CellId, Estimate, Origin, Product, Study, StudyDocument, StudyDocuments, StudyRecord, System,
-    Test, counted,
+    CellId, CountVerdict, Estimate, Origin, Product, Study, StudyDocument, StudyDocuments,
+    StudyRecord, System, Test, counted,
 };
 use assay_plan::Request;
-use assay_report::section::{
-    AfterwardSection, JsonValue, JudgedStudy, NONE, SectionContent, Shade, ShadedCell, ShadedRow,
-    ShadedTable,
-};
+use assay_report::section::{AfterwardSection, JsonValue, JudgedStudy, NONE, SectionContent};
 use assay_run::study::afterwards::{Afterwards, StudyExecutor};
 use assay_run::study_records::DocumentCheck;
 use assay_verdict::CellJudgement;
@@ -37,13 +36,53 @@ pub(crate) struct KnownChange {
     pub(crate) steps: Vec<KnownStep>,
 }
 
-/// A change with a release.
+/// A change between two releases that follow each other in the map.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KnownStep {
-    /// The release with which the change came.
+    /// The older one.
+    pub(crate) after: String,
+    /// The newer one.
     pub(crate) release: String,
     pub(crate) ratio: f64,
+}
+
+impl KnownChange {
+    /// `in scan, mysql@9.7.1 executes more instructions per operation than mysql@5.6.51: +31.2% [+31.0%, +31.4%]; most
+    /// of it came with 8.0.12 (+25.0%)`.
+    fn sentence(&self, test: &str, [base, other]: [&str; 2]) -> String {
+        let verdict = verdict(self.ratio);
+        let relation = match verdict {
+            CountVerdict::More => "executes more instructions per operation than",
+            CountVerdict::Fewer => "executes fewer instructions per operation than",
+            CountVerdict::Same => "executes about as many instructions per operation as",
+            CountVerdict::Undecided => "may execute as many instructions per operation as",
+        };
+        let change = change_with_interval(self.ratio);
+        let known = format!("in {test}, {other} {relation} {base}: {change}");
+        let has_changed = matches!(verdict, CountVerdict::More | CountVerdict::Fewer);
+        let part = |step: &KnownStep| step.ratio.ln() / self.ratio.value.ln();
+        let largest = self.steps.iter().max_by(|one, other| part(one).total_cmp(&part(other)));
+        match largest.filter(|step| has_changed && part(step) > 0.0) {
+            Some(step) => {
+                let part = if part(step) > 0.5 { "most of it" } else { "the largest part" };
+                format!("{known}; {part} came {} ({})", step.place(), percent(step.ratio))
+            }
+            None => known,
+        }
+    }
+}
+
+impl KnownStep {
+    /// The map may lack releases between the two.
+    fn place(&self) -> String {
+        let Self { after, release, .. } = self;
+        if is_next(after, release) {
+            format!("with {release}")
+        } else {
+            format!("between {after} and {release}")
+        }
+    }
 }
 
 /// Tests that a report shows. Scripts get all.
@@ -64,7 +103,9 @@ impl StudyDocument for KnownChange {
         }
         within("steps", self.steps.len(), &(0..=STEPS))?;
         for step in &self.steps {
-            within("length of a release", step.release.len(), &(0..=NAME_BYTES))?;
+            for release in [&step.after, &step.release] {
+                within("length of a release", release.len(), &(0..=NAME_BYTES))?;
+            }
             within("ratio", step.ratio, &(0.0..=RATIO_MAX))?;
         }
         Ok(())
@@ -158,25 +199,34 @@ fn release(system: &System) -> Option<(Product, &str)> {
 fn known_change(change: &MapChange<'_>) -> KnownChange {
     let mut steps = change.largest_steps(STEPS);
     steps.sort_by(|one, other| other.size().total_cmp(&one.size()));
-    let step = |step: &MapStep<'_>| KnownStep {
-        release: step.to.version.clone(),
-        ratio: step.ratio.value,
+    let step = |step: &MapStep<'_>| {
+        let mut releases = [step.from, step.to].map(|cell| cell.version.clone());
+        // A change backwards has its steps backwards.
+        releases.sort_by(|one, other| version_order(one, other));
+        let [after, release] = releases;
+        KnownStep { after, release, ratio: step.ratio.value }
     };
     KnownChange { ratio: change.ratio, steps: steps.into_iter().map(step).collect() }
 }
 
-const NOTE: &str = "known from the map, without measuring: the change of instructions per operation between the two \
-    releases, with 95% intervals, and the releases with which most of it came; `assay map BASE OTHER` has all steps \
-    and functions";
+/// Its beginning is the number of tests.
+const NOTE: &str = "in the map, of which the largest changes are shown, with 95% intervals; counted elsewhere on one \
+    table of 100,000 rows; `assay map BASE OTHER` has all, with steps and functions";
 
 const FIELDS: &[(&str, &str)] = &[
     (
         "ratio",
         "instructions per operation relative to the base's, from the map of counted releases, an interval; `map` is \
-         present only if the map has both releases",
+         null for the base, and where the map lacks the test of one of the two releases",
     ),
-    ("steps[].release", "a release with which instructions changed, the largest change first"),
-    ("steps[].ratio", "its instructions relative to those of the release in front of it"),
+    ("sentence", "the same in words, with the largest of the steps in the direction of the change"),
+    (
+        "steps[].after",
+        "the older of two releases that follow each other in the map, between which instructions changed; the largest \
+         change first",
+    ),
+    ("steps[].release", "the newer of the two"),
+    ("steps[].ratio", "the change, in the direction from the base to the system"),
 ];
 
 impl AfterwardSection for KnownFromMap {
@@ -199,32 +249,32 @@ impl AfterwardSection for KnownFromMap {
         if known.is_empty() {
             return None;
         }
-        let is_pair = study.record.systems.len() == 2;
-        let rows = known.iter().take(ROWS).map(|(system, cell, known)| {
-            let test = cell.test.name();
-            let name = format!("{test}, {}", study.label(*system));
-            ShadedRow { name: if is_pair { test.to_owned() } else { name }, cells: row(known) }
-        });
-        let all = counted(known.len() as u64, "test");
-        let table = ShadedTable {
-            title: self.title().to_owned(),
-            note: format!(
-                "instructions per operation against the base: the largest changes of {all}"
-            ),
-            corner: "test",
-            columns: ["instructions", "most of it came with"].map(str::to_owned).to_vec(),
-            rows: rows.collect(),
+        let sentence = |(system, cell, known): &(usize, CellId, KnownChange)| {
+            named_sentence(study.record, *system, cell.test, known)
         };
-        let notes = vec![NOTE.to_owned()];
-        Some(SectionContent { tables: vec![table], notes, ..SectionContent::default() })
+        let sentences = known.iter().take(ROWS).map(sentence).collect();
+        let notes = vec![format!("{} {NOTE}", counted(known.len() as u64, "test"))];
+        Some(SectionContent { sentences, notes, ..SectionContent::default() })
     }
 
     fn value(&self, record: &StudyRecord, judged: &CellJudgement) -> Option<JsonValue> {
-        let known = record.documents.get::<KnownChange>(judged.system, judged.cell).ok()??;
-        let steps = known.steps.into_iter().map(|step| {
-            JsonValue::object([("release", step.release.into()), ("ratio", step.ratio.into())])
-        });
-        Some(JsonValue::object([("ratio", known.ratio.into()), ("steps", steps.collect())]))
+        let known = record.documents.get::<KnownChange>(judged.system, judged.cell).ok().flatten();
+        let fields = |known: KnownChange| {
+            let sentence = named_sentence(record, judged.system, judged.cell.test, &known);
+            let steps = known.steps.iter().map(|step| {
+                JsonValue::object([
+                    ("after", step.after.as_str().into()),
+                    ("release", step.release.as_str().into()),
+                    ("ratio", step.ratio.into()),
+                ])
+            });
+            JsonValue::object([
+                ("ratio", known.ratio.into()),
+                ("sentence", sentence.into()),
+                ("steps", steps.collect()),
+            ])
+        };
+        Some(known.map(fields).into())
     }
 
     fn fields(&self) -> &'static [(&'static str, &'static str)] {
@@ -232,23 +282,13 @@ impl AfterwardSection for KnownFromMap {
     }
 }
 
-fn row(known: &KnownChange) -> Vec<ShadedCell> {
-    let steps: Vec<String> = known
-        .steps
-        .iter()
-        .map(|step| format!("{} ({})", step.release, percent(step.ratio)))
-        .collect();
-    let steps = if steps.is_empty() { NONE.to_owned() } else { steps.join(", ") };
-    let Estimate { low, high, .. } = known.ratio;
-    let shade = match (low > 1.0, high < 1.0) {
-        (true, _) => Shade::More,
-        (_, true) => Shade::Fewer,
-        _ => Shade::None,
-    };
-    vec![
-        ShadedCell { text: change_with_interval(known.ratio), shade },
-        ShadedCell { text: steps, shade: Shade::None },
-    ]
+fn named_sentence(record: &StudyRecord, system: usize, test: Test, known: &KnownChange) -> String {
+    let [base, other] = [0, system].map(|system| {
+        let name =
+            |system: &System| format!("{}@{}", system.spec.product, system.artifact.version());
+        record.systems.get(system).map_or_else(|| NONE.to_owned(), name)
+    });
+    known.sentence(test.name(), [&base, &other])
 }
 
 impl KnownCounts for KnownFromMap {
@@ -258,6 +298,23 @@ impl KnownCounts for KnownFromMap {
             None => vec![None; versions.len()],
         }
     }
+
+    fn sentence(&self, product: Product, versions: [&str; 2], test: &str) -> Option<String> {
+        let known = change(known_map()?, test, versions.map(|version| (product, version)))?;
+        let names = versions.map(|version| format!("{product}@{version}"));
+        let sentence = known_change(&known).sentence(test, names.each_ref().map(String::as_str));
+        Some(format!("{}: {sentence}", self.title()))
+    }
+
+    fn ratio(&self, releases: [(Product, &str); 2], test: &str) -> Option<Estimate> {
+        ratio(known_map()?, releases, test)
+    }
+}
+
+fn ratio(map: &CountMap, releases: [(Product, &str); 2], test: &str) -> Option<Estimate> {
+    let newest = |(product, version)| Some((product, map.newest(product, version)?));
+    let [base, other] = releases.map(newest);
+    Some(change(map, test, [base?, other?])?.ratio)
 }
 
 /// The counts of the versions on one line of comparable cells.
@@ -294,10 +351,26 @@ mod tests {
         let releases: Vec<&str> = known.steps.iter().map(|step| step.release.as_str()).collect();
         assert_eq!(releases, ["8.0.12", "8.0.20", "8.0.13"]);
         known.check().unwrap();
-        let cells = row(&known);
-        assert_eq!(cells[0].text, "+50.0% [+50.0%, +50.0%]");
-        assert_eq!(cells[1].text, "8.0.12 (+25.0%), 8.0.20 (+22.4%), 8.0.13 (−2.0%)");
-        assert_eq!(cells[0].shade, Shade::More);
+        assert_eq!(
+            known.sentence("scan", ["mysql@8.0.11", "mysql@8.0.20"]),
+            "in scan, mysql@8.0.20 executes more instructions per operation than mysql@8.0.11: +50.0% \
+             [+50.0%, +50.0%]; most of it came with 8.0.12 (+25.0%)"
+        );
+        let backwards = ["8.0.20", "8.0.13"].map(|version| (Product::MySql, version));
+        let backwards = known_change(&change(&map, "scan", backwards).unwrap());
+        assert_eq!(
+            backwards.sentence("scan", ["mysql@8.0.20", "mysql@8.0.13"]),
+            "in scan, mysql@8.0.13 executes fewer instructions per operation than mysql@8.0.20: −18.3% \
+             [−18.3%, −18.3%]; most of it came between 8.0.13 and 8.0.20 (−18.3%)"
+        );
+        for (low, high, words) in [
+            (1.0001, 1.0003, "executes about as many instructions per operation as"),
+            (0.98, 1.05, "may execute as many instructions per operation as"),
+        ] {
+            let ratio = Estimate { value: (low + high) / 2.0, low, high };
+            let sentence = KnownChange { ratio, ..known.clone() }.sentence("scan", ["a", "b"]);
+            assert!(sentence.contains(words) && !sentence.contains("came"), "{sentence}");
+        }
         let wrong = KnownChange { ratio: Estimate { low: -1.0, ..known.ratio }, ..known };
         assert!(wrong.check().is_err());
     }
@@ -307,5 +380,9 @@ mod tests {
         let known = levels(&map(), Product::MySql, &["8.0.11", "8.0.15", "8.0.20"], "scan");
         assert_eq!(known, [Some(40_000.0), None, Some(60_000.0)]);
         assert_eq!(levels(&map(), Product::MySql, &["8.0.11"], "sort"), [None]);
+        let pair = |other| [(Product::MySql, "8.0.11"), (Product::MySql, other)];
+        let whole = ratio(&map(), pair("8.0"), "scan").unwrap();
+        assert!((whole.value - 1.5).abs() < 1e-9 && whole.low < 1.5 && whole.high > 1.5);
+        assert_eq!(ratio(&map(), pair("8.4"), "scan"), None);
     }
 }

@@ -1,6 +1,7 @@
 //! `assay map`: counted instructions of many releases, which come with assay. It answers without a server which tests
 //! changed between two releases, by how much, and with which release.
 
+mod add;
 mod check;
 mod counting;
 mod fill;
@@ -23,13 +24,18 @@ use assay_run::advice::HintedError;
 use clap::{Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
-use page::{ReleaseHistory, ReleasePair};
+use page::ReleaseHistory;
 use releases::{found, history_range};
-use shipped::VARIABLE;
 
+pub use add::MapAdd;
 pub use check::MapCheck;
 pub use fill::MapFill;
 pub use known::KnownFromMap;
+pub use page::{
+    ChangedRelease, ReleasePair, change_with_interval, chart, mark, notes, percent, releases,
+    step_at,
+};
+pub use shipped::{VARIABLE, read, read_functions_of};
 
 const FORMS: &str = "\
 SYSTEM is PRODUCT@VERSION, such as mysql@8.0.33, or a series, such as mysql@8.0: its newest release
@@ -64,10 +70,12 @@ pub struct MapArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum MapCommand {
-    /// Count some tests of a release here, and say whether the map agrees
+    /// Count some rows of the map here, and say whether it agrees
     Check(MapCheck),
     /// Count the releases that a map lacks, and add them to its files
     Fill(MapFill),
+    /// Add the counts of other folders to a map, such as those of shards
+    Add(MapAdd),
 }
 
 impl Arguments for MapArgs {
@@ -75,11 +83,14 @@ impl Arguments for MapArgs {
     const ABOUT: &'static str =
         "Say what is known of releases without measuring: their instructions per operation";
     const GROUP: CommandGroup = CommandGroup::Read;
+    const EXITS: &'static [(Exit, &'static str)] =
+        &[(Exit::LimitExceeded, "found a count that differs from the map")];
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         match &self.command {
             Some(MapCommand::Check(args)) => check::check(args, cache_dir),
             Some(MapCommand::Fill(args)) => fill::fill(args, cache_dir),
+            Some(MapCommand::Add(args)) => add::add(args),
             None => self.show(),
         }
     }

@@ -1,6 +1,6 @@
 //! Answers of the map as pages. Pure: no I/O, no clock.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_map_data::{
     FunctionMove, MapCell, MapChange, MapStep, instructions, ratio_of, version_order,
@@ -13,13 +13,13 @@ use assay_report::blocks::{
 
 /// The changes of all tests between two releases.
 #[derive(Debug)]
-pub(crate) struct ReleasePair<'a> {
+pub struct ReleasePair<'a> {
     /// The base and the other release.
-    pub(crate) names: [String; 2],
+    pub names: [String; 2],
     /// The largest change first, with the functions that moved most.
-    pub(crate) rows: Vec<(&'a MapChange<'a>, Vec<FunctionMove<'a>>)>,
+    pub rows: Vec<(&'a MapChange<'a>, Vec<FunctionMove<'a>>)>,
     /// Whether a terminal shows the details of all tests.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
 }
 
 /// The changes of all tests over releases.
@@ -44,7 +44,6 @@ pub(crate) struct CheckedCell<'a> {
 
 #[derive(Debug)]
 pub(crate) struct CheckedCells<'a> {
-    pub(crate) system: String,
     pub(crate) cells: Vec<CheckedCell<'a>>,
 }
 
@@ -210,8 +209,9 @@ impl PageContent for &CheckedCells<'_> {
     fn document(&self, _: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
         let agree = self.cells.iter().filter(|checked| checked.agrees).count();
         let all = counted(self.cells.len() as u64, "count");
-        let answer = format!("{}: {agree} of {all} agree with the map", self.system);
+        let answer = format!("{agree} of {all} agree with the map");
         let columns = vec![
+            Column::words("system"),
             Column::words("test"),
             Column::numbers("map"),
             Column::numbers("here"),
@@ -226,6 +226,7 @@ impl PageContent for &CheckedCells<'_> {
                 (false, None) => "not counted",
             };
             Row::new([
+                cell.system(),
                 cell.test.clone(),
                 thousands(cell.instructions),
                 here.map_or_else(|| NONE.to_owned(), |here| thousands(here.value)),
@@ -241,21 +242,24 @@ impl PageContent for &CheckedCells<'_> {
         let counters = counters(self.cells.iter().map(|checked| checked.cell));
         blocks.extend(Block::notes([agreement].into_iter().chain(counters)));
         let heading =
-            Heading { before: self.system.clone(), small: "and the map", ..Heading::default() };
+            Heading { before: "rows of the map, counted again".to_owned(), ..Heading::default() };
         then(&PageDocument { title: heading.line(), heading, blocks, ..PageDocument::default() });
     }
 
     fn json(&self) -> Option<String> {
         let tests = self.cells.iter().map(|CheckedCell { cell, here, agrees }| {
             JsonValue::object([
+                ("system", cell.system().into()),
                 ("test", cell.test.as_str().into()),
                 ("map", instructions(cell).into()),
                 ("here", (*here).into()),
                 ("agrees", (*agrees).into()),
             ])
         });
-        let system = self.system.as_str().into();
-        Some(versioned(JsonValue::object([("system", system), ("tests", tests.collect())])))
+        let systems: BTreeSet<String> =
+            self.cells.iter().map(|checked| checked.cell.system()).collect();
+        let only = systems.first().filter(|_| systems.len() == 1).cloned();
+        Some(versioned(JsonValue::object([("system", only.into()), ("tests", tests.collect())])))
     }
 }
 
@@ -288,7 +292,8 @@ fn test_table<'a>(
     Block::Table(Table::new(columns, rows).flush())
 }
 
-fn notes<'a>(changes: impl Iterator<Item = &'a MapChange<'a>>) -> Vec<String> {
+/// What the numbers of these changes mean, and by what they were counted.
+pub fn notes<'a>(changes: impl Iterator<Item = &'a MapChange<'a>>) -> Vec<String> {
     let changes: Vec<&MapChange<'_>> = changes.collect();
     let mut notes = vec![COUNTED.to_owned(), STEPS.to_owned()];
     if changes.iter().flat_map(|change| &change.steps).any(|step| !step.is_counted_alike()) {
@@ -304,31 +309,33 @@ fn page_between<'b>(
     blocks: Vec<Block<'b>>,
 ) -> PageDocument<'b> {
     let [before, after] = ends.clone();
-    let heading = Heading { before, small, after };
-    PageDocument { title: heading.line(), heading, blocks, ..PageDocument::default() }
+    PageDocument::new(Heading { before, small, after }, blocks)
 }
 
 /// Tests that changed with a release.
-struct ChangedRelease<'a> {
-    from: &'a str,
-    to: &'a str,
+pub struct ChangedRelease<'a> {
+    pub from: &'a str,
+    pub to: &'a str,
     /// Tests with their steps.
-    steps: Vec<(&'a str, &'a MapStep<'a>)>,
+    pub steps: Vec<(&'a str, &'a MapStep<'a>)>,
 }
 
-impl ChangedRelease<'_> {
+impl<'a> ChangedRelease<'a> {
+    /// The test that changed most, with its step.
+    pub fn largest_step(&self) -> Option<&(&'a str, &'a MapStep<'a>)> {
+        self.steps.iter().max_by(|one, other| one.1.size().total_cmp(&other.1.size()))
+    }
+
     /// `scan +25.0%`.
     fn largest(&self) -> String {
-        let largest =
-            self.steps.iter().max_by(|one, other| one.1.size().total_cmp(&other.1.size()));
-        largest.map_or_else(String::new, |(test, step)| {
+        self.largest_step().map_or_else(String::new, |(test, step)| {
             format!("{test} {}", percent(step.ratio.value))
         })
     }
 }
 
 /// The releases with steps, in the order in which they follow each other.
-fn releases<'a>(changes: impl Iterator<Item = &'a MapChange<'a>>) -> Vec<ChangedRelease<'a>> {
+pub fn releases<'a>(changes: impl Iterator<Item = &'a MapChange<'a>>) -> Vec<ChangedRelease<'a>> {
     let mut releases: BTreeMap<[&str; 2], ChangedRelease<'a>> = BTreeMap::new();
     for change in changes {
         for step in &change.steps {
@@ -380,7 +387,8 @@ fn details(change: &MapChange<'_>, moves: &[FunctionMove<'_>]) -> Vec<Block<'sta
     blocks
 }
 
-fn chart<'a>(change: &MapChange<'_>, line: &'a [&'a MapCell]) -> SequenceChart<'a> {
+/// A test over releases.
+pub fn chart<'a>(change: &MapChange<'_>, line: &'a [&'a MapCell]) -> SequenceChart<'a> {
     let ratios = line.iter().map(|cell| (cell.version.as_str(), ratio_of(line[0], cell)));
     let points = ratios.map(SequencePoint::from).collect();
     let is_step = |cell: &MapCell| change.steps.iter().any(|step| step.to.version == cell.version);
@@ -392,11 +400,12 @@ fn chart<'a>(change: &MapChange<'_>, line: &'a [&'a MapCell]) -> SequenceChart<'
 }
 
 /// `8.0.12 +25.0%`.
-fn step_at(step: &MapStep<'_>) -> String {
+pub fn step_at(step: &MapStep<'_>) -> String {
     format!("{} {}{}", step.to.version, percent(step.ratio.value), mark(step))
 }
 
-fn mark(step: &MapStep<'_>) -> &'static str {
+/// Marks a step between builds that were not counted alike.
+pub fn mark(step: &MapStep<'_>) -> &'static str {
     if step.is_counted_alike() { "" } else { " ‡" }
 }
 
@@ -412,7 +421,7 @@ fn counters<'a>(cells: impl Iterator<Item = &'a MapCell>) -> Option<String> {
 }
 
 /// `+31.2% [+31.0%, +31.4%]`, or factors.
-pub(crate) fn change_with_interval(ratio: Estimate) -> String {
+pub fn change_with_interval(ratio: Estimate) -> String {
     if !is_near(ratio.value) {
         return format!("{} times", Quotient(Some(ratio)).value_with_interval());
     }
@@ -426,7 +435,7 @@ fn is_near(ratio: f64) -> bool {
 }
 
 /// `+31.2%`, or a factor.
-pub(crate) fn percent(ratio: f64) -> String {
+pub fn percent(ratio: f64) -> String {
     if !is_near(ratio) {
         let alone = Quotient(Some(Estimate::without_interval(ratio)));
         return format!("{} times", alone.value_with_interval());

@@ -6,8 +6,8 @@ use assay_model::{Origin, Product, counted};
 use assay_plan::parse_system;
 use assay_run::advice::HintedError;
 
-/// The product and the version that a user names.
-fn parsed(words: &str) -> Result<(Product, String)> {
+/// The product and the version of a release; an error for other systems.
+pub(crate) fn release_named(words: &str) -> Result<(Product, String)> {
     let spec = parse_system(words)?;
     let is_plain = spec.engine == spec.product.default_engine() && spec.overrides.is_empty();
     match &spec.origin {
@@ -22,7 +22,7 @@ fn parsed(words: &str) -> Result<(Product, String)> {
 
 /// The release of the map that a user names.
 pub(crate) fn found<'m>(map: &'m CountMap, words: &str) -> Result<(Product, &'m str)> {
-    let (product, version) = parsed(words)?;
+    let (product, version) = release_named(words)?;
     match map.newest(product, &version) {
         Some(found) => Ok((product, found)),
         None => Err(not_in_map(map, product, &version).into()),
@@ -50,7 +50,7 @@ pub(crate) fn history_range<'m>(map: &'m CountMap, words: &str) -> Result<(Produ
     // The name of a product alone means all of its releases.
     let (product, version) = match Product::named(words) {
         Some(product) => (product, None),
-        None => parsed(words).map(|(product, version)| (product, Some(version)))?,
+        None => release_named(words).map(|(product, version)| (product, Some(version)))?,
     };
     let mut releases = map.versions(product);
     if let Some(version) = version {

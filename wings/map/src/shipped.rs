@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use assay_map_data::{
     CellFunctions, CountMap, MapCell, MapGap, MapRow, functions_text, read_functions, read_rows,
     rows_text,
@@ -18,7 +18,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 /// Names a folder with the files of a newer map than that of the program.
-pub(crate) const VARIABLE: &str = "ASSAY_MAP";
+pub const VARIABLE: &str = "ASSAY_MAP";
 
 macro_rules! shipped {
     ($($file:literal),+) => {
@@ -63,12 +63,15 @@ pub(crate) fn is_map(folder: &Path) -> bool {
     Product::ALL.into_iter().any(|product| folder.join(cells_file(product)).is_file())
 }
 
+pub(crate) fn check_map(folder: &Path) -> Result<()> {
+    paths::check_there(folder, FOLDER)?;
+    ensure!(is_map(folder), "`{}` has no files of the map; {FOLDER}", folder.display());
+    Ok(())
+}
+
 /// The map of a folder, or that of the program.
-pub(crate) fn read(folder: Option<&Path>) -> Result<CountMap> {
-    if let Some(folder) = folder {
-        paths::check_there(folder, FOLDER)?;
-        ensure!(is_map(folder), "`{}` has no files of the map; {FOLDER}", folder.display());
-    }
+pub fn read(folder: Option<&Path>) -> Result<CountMap> {
+    folder.map_or(Ok(()), check_map)?;
     let mut cells = Vec::new();
     for product in Product::ALL {
         cells.extend(read_cells(folder, product)?);
@@ -78,7 +81,13 @@ pub(crate) fn read(folder: Option<&Path>) -> Result<CountMap> {
 
 /// The cells of a product; none without a file.
 pub(crate) fn read_cells(folder: Option<&Path>, product: Product) -> Result<Vec<MapCell>> {
-    read_file(folder, &cells_file(product))
+    let file = cells_file(product);
+    let cells: Vec<MapCell> = read_file(folder, &file)?;
+    if let Some(other) = cells.iter().find(|cell| cell.product != product) {
+        let path = folder.unwrap_or(Path::new("map")).join(&file);
+        bail!("`{}` has a row of {}, another product", path.display(), other.product);
+    }
+    Ok(cells)
 }
 
 pub(crate) fn read_gaps(folder: Option<&Path>) -> Result<Vec<MapGap>> {
@@ -91,7 +100,7 @@ fn read_file<R: MapRow>(folder: Option<&Path>, file: &str) -> Result<Vec<R>> {
 }
 
 /// The functions of the cells with these keys, or of all.
-pub(crate) fn read_functions_of(
+pub fn read_functions_of(
     folder: Option<&Path>,
     product: Product,
     wanted: Option<&BTreeSet<String>>,
@@ -103,25 +112,33 @@ pub(crate) fn read_functions_of(
     Ok(read_functions(&name, &text, |key| wanted.is_none_or(|wanted| wanted.contains(key)))?)
 }
 
-/// The path of a file and its bytes; `None` without the file.
+/// The path of a file and its bytes, as far as they may be text; `None` without a regular file.
 fn content(folder: Option<&Path>, file: &str) -> Result<Option<(String, Cow<'static, [u8]>)>> {
     let Some(folder) = folder else {
         let shipped = SHIPPED.iter().find(|(name, _)| *name == file);
         return Ok(shipped.map(|(name, bytes)| (format!("map/{name}"), Cow::Borrowed(*bytes))));
     };
     let path = folder.join(file);
-    if !path.exists() {
+    if !path.is_file() {
         return Ok(None);
     }
-    Ok(Some((path.display().to_string(), Cow::Owned(fs_err::read(path)?))))
+    let mut bytes = Vec::new();
+    fs_err::File::open(&path)?.take(BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(Some((path.display().to_string(), Cow::Owned(bytes))))
 }
 
 fn text(name: &str, from: impl Read) -> Result<String> {
     let mut text = String::new();
     let read = from.take(BYTES_MAX).read_to_string(&mut text);
     read.with_context(|| format!("cannot read `{name}`"))?;
-    ensure!((text.len() as u64) < BYTES_MAX, "`{name}` has {BYTES_MAX} bytes or more");
+    check_size(name, &text)?;
     Ok(text)
+}
+
+/// A larger file could not be read again.
+fn check_size(name: &str, text: &str) -> Result<()> {
+    ensure!((text.len() as u64) < BYTES_MAX, "`{name}` has {BYTES_MAX} bytes or more");
+    Ok(())
 }
 
 /// Replaces the files of a product. Each is whole at any time, and a cell without functions is no fault, so the
@@ -132,14 +149,19 @@ pub(crate) fn write_cells(
     cells: &[MapCell],
     functions: &CellFunctions,
 ) -> Result<()> {
+    let (cells, functions) = (rows_text(cells), functions_text(functions));
+    check_size(&functions_file(product), &functions)?;
+    check_size(&cells_file(product), &cells)?;
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(functions_text(functions).as_bytes())?;
+    encoder.write_all(functions.as_bytes())?;
     put(&folder.join(functions_file(product)), &encoder.finish()?)?;
-    put(&folder.join(cells_file(product)), rows_text(cells).as_bytes())
+    put(&folder.join(cells_file(product)), cells.as_bytes())
 }
 
 pub(crate) fn write_gaps(folder: &Path, gaps: &[MapGap]) -> Result<()> {
-    put(&folder.join(GAPS_FILE), rows_text(gaps).as_bytes())
+    let gaps = rows_text(gaps);
+    check_size(GAPS_FILE, &gaps)?;
+    put(&folder.join(GAPS_FILE), gaps.as_bytes())
 }
 
 fn put(path: &Path, bytes: &[u8]) -> Result<()> {
@@ -184,5 +206,8 @@ mod tests {
         let none = read_functions_of(Some(folder), product, Some(&BTreeSet::new())).unwrap();
         assert!(none.is_empty());
         assert_eq!(fs_err::read_to_string(folder.join("mysql.csv")).unwrap(), text);
+        fs_err::write(folder.join("postgres.csv"), text).unwrap();
+        let error = read(Some(folder)).unwrap_err().to_string();
+        assert!(error.contains("has a row of mysql, another product"), "{error}");
     }
 }

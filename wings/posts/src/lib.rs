@@ -6,6 +6,7 @@ mod list;
 mod page;
 mod posts;
 mod printed;
+mod shown;
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -31,9 +32,11 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use beside::MeasuredNumbers;
 use differences::differences;
 use list::{ListedPost, ListedSet, ListedSystem};
-use page::PostPart;
+use page::{DescribedSet, PostPart};
 use posts::{POSTS, Post, PostFile, PostSet};
 use printed::PrintedPost;
+
+pub use shown::{PostMeasurement, ShownPost, measured_post, shown_posts};
 
 fn formats() -> impl Iterator<Item = FormatWord> {
     let all = FormatWord::without_stacks().into_iter();
@@ -261,6 +264,11 @@ fn part<'a>(
         differences: differences(&set.study.request()?, printed, record),
         ids: vec![record.study.id.clone()],
     })
+}
+
+fn described(set: &PostSet) -> Result<DescribedSet> {
+    let systems = set.study.request()?.systems;
+    Ok(DescribedSet { file: set.study, systems, claims: set.claims()?.claims })
 }
 
 fn listed(post: &'static Post, known: &[String], machine: MachineFacts) -> Result<ListedPost> {

@@ -1,9 +1,10 @@
 //! The page of a post: its charts and tables as measured here, printed numbers beside measured ones, its claims, and
 //! what differs. Pure: no I/O, no clock.
 
-use assay_claim_check::Summary;
+use assay_claim_check::{PublishedClaim, Summary};
 use assay_claims::CheckedClaim;
 use assay_model::{Estimate, Setup, StudyRecord, counted};
+use assay_plan::SystemRequest;
 use assay_report::blocks::{
     Block, Column, Heading, JsonValue, NONE, PageContent, PageDocument, Ratio, Row, Separated as _,
     Table, Wish, versioned, with_pages,
@@ -15,7 +16,7 @@ use serde::Serialize;
 use crate::beside::{NumberBeside, TableBeside};
 use crate::differences::PostDifference;
 use crate::posts::PostFile;
-use crate::printed::{PrintedPost, PrintedUnit};
+use crate::printed::{PrintedPost, PrintedTable, PrintedUnit};
 
 /// A measurement of a post.
 pub(crate) struct PostPart<'a> {
@@ -90,10 +91,7 @@ impl PostPage<'_> {
             let said = Block::Lines(part.file.head());
             blocks.extend(Block::section(heading(part), vec![table, said]));
         }
-        let failures = self.printed.failures.iter().map(|failure| failure.words());
-        let failures = Block::list(failures);
-        let said = wish.heading("releases that do not compile with new compilers, says the post");
-        blocks.extend(Block::section(said, failures));
+        blocks.extend(failures(self.printed, wish));
         blocks
     }
 }
@@ -143,6 +141,111 @@ impl PageContent for PostPage<'_> {
     }
 }
 
+fn failures(printed: &PrintedPost, wish: &Wish<'_>) -> Vec<Block<'static>> {
+    let failures = Block::list(printed.failures.iter().map(|failure| failure.words()));
+    let said = wish.heading("releases that do not compile with new compilers, says the post");
+    Block::section(said, failures)
+}
+
+/// A measurement of a post that no study has made.
+pub(crate) struct DescribedSet {
+    pub(crate) file: PostFile,
+    /// Those of the post.
+    pub(crate) systems: Vec<SystemRequest>,
+    pub(crate) claims: Vec<PublishedClaim>,
+}
+
+/// A post that nobody has measured here.
+pub(crate) fn described<'a>(
+    name: &'a str,
+    printed: &'a PrintedPost,
+    sets: &'a [DescribedSet],
+) -> Page<'a> {
+    Page::new(DescribedPost { name, printed, sets })
+}
+
+struct DescribedPost<'a> {
+    name: &'a str,
+    printed: &'a PrintedPost,
+    sets: &'a [DescribedSet],
+}
+
+impl DescribedPost<'_> {
+    /// What the study file says, the systems with those that answer for them here, and the claims.
+    fn set(&self, set: &DescribedSet) -> Vec<Block<'static>> {
+        let mut blocks = vec![Block::Lines(set.file.head())];
+        let columns = ["system of the post", "measured here as"].map(Column::words);
+        let rows = set.systems.iter().map(|system| {
+            let name = system.name.as_ref().unwrap_or(&system.words);
+            let here = self.printed.here.get(name).cloned();
+            Row::new([name.clone(), here.unwrap_or_else(|| NONE.to_owned())])
+        });
+        blocks.push(Block::Table(Table::new(columns.to_vec(), rows)));
+        let columns = ["claim", "read as"].map(Column::words);
+        let rows = set.claims.iter().map(|claim| {
+            let reading = claim.reading.clone();
+            Row::new([claim.text.clone(), reading.unwrap_or_else(|| NONE.to_owned())])
+        });
+        blocks.push(Block::Table(Table::new(columns.to_vec(), rows)));
+        blocks
+    }
+}
+
+impl PageContent for DescribedPost<'_> {
+    fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
+        let Self { name, printed, sets } = self;
+        let claims: usize = sets.iter().map(|set| set.claims.len()).sum();
+        let numbers = printed.tables.iter().flat_map(|table| table.rows.values().flatten());
+        let numbers = numbers.filter(|number| !number.is_nan()).count();
+        let (claims, numbers) = (counted(claims as u64, "claim"), printed_numbers(numbers));
+        let mut blocks = vec![
+            Block::Answer(vec![format!("{claims} and {numbers}, not measured here yet")]),
+            Block::command("", format!("assay post {name}"), " measures its question."),
+        ];
+        blocks.extend(Block::notes(printed.url.iter().map(|url| format!("the post: {url}"))));
+        for set in *sets {
+            let words = wish.heading("question and claims");
+            let heading = match sets.len() {
+                1 => words,
+                _ => format!("{words}: {}", set.file.name()),
+            };
+            blocks.extend(Block::section(heading, self.set(set)));
+        }
+        for table in &printed.tables {
+            blocks.extend(Block::section(table.title.as_str(), printed_table(table)));
+        }
+        blocks.extend(failures(printed, wish));
+        let heading = Heading { before: printed.source.clone(), ..Heading::default() };
+        then(&PageDocument::new(heading, blocks));
+    }
+
+    fn json(&self) -> Option<String> {
+        None
+    }
+}
+
+/// As the post prints it.
+fn printed_table(table: &PrintedTable) -> Vec<Block<'static>> {
+    let shown = table.columns();
+    let mut columns = vec![Column::words("row")];
+    columns.extend(shown.iter().map(|column| match column.statistic {
+        Some(statistic) => Column::numbers(statistic.word()),
+        None => Column::numbers(column.system),
+    }));
+    let rows = table.rows.iter().map(|(row, numbers)| {
+        let numbers = numbers.iter().map(|number| match number.is_nan() {
+            true => NONE.to_owned(),
+            false => printed(*number, table.unit, table.digits),
+        });
+        Row::new(std::iter::once(row.clone()).chain(numbers))
+    });
+    let base = table.base.as_ref().map_or_else(String::new, |base| format!(", base {base}"));
+    let statistic = shown.iter().find(|column| column.statistic.is_some());
+    let system = statistic.map_or_else(String::new, |column| format!(" of {}", column.system));
+    let sentence = format!("{}{system}{base}, as printed, without intervals", table.unit.word());
+    vec![Block::Lines(vec![sentence]), Block::Table(Table::new(columns, rows))]
+}
+
 fn claims_of<'a>(part: &'a PostPart<'_>) -> Page<'a> {
     assay_claims::claims(&part.claims, &part.ids)
 }
@@ -190,7 +293,7 @@ fn table_blocks(beside: &TableBeside<'_>, record: &StudyRecord) -> Vec<Block<'st
         Row::new([
             format!("{}{setup}", number.row),
             column,
-            printed(number, table.unit, table.digits),
+            printed(number.printed, table.unit, table.digits),
             number.here.map_or_else(|| NONE.to_owned(), |here| measured(number, beside, here)),
             difference.unwrap_or_else(|| NONE.to_owned()),
             within.to_owned(),
@@ -236,10 +339,10 @@ fn signed(number: f64, digits: usize) -> String {
     format!("{number:+.digits$}").replace('-', "−")
 }
 
-fn printed(number: &NumberBeside<'_>, unit: PrintedUnit, digits: usize) -> String {
+fn printed(number: f64, unit: PrintedUnit, digits: usize) -> String {
     match unit {
-        PrintedUnit::ChangeOfRate => signed(number.printed, digits) + "%",
-        _ => format!("{:.digits$}", number.printed),
+        PrintedUnit::ChangeOfRate => signed(number, digits) + "%",
+        _ => format!("{number:.digits$}"),
     }
 }
 

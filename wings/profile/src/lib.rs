@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::{Context, Result};
 use assay_command::stacks::NONE_CHANGED;
 use assay_model::{
-    CellId, Counting, PlannedCell, Preset, Profile, Profiling, StudyDocument as _, StudyDocuments,
+    CellId, PlannedCell, Preset, Profile, Profiling, StudyDocument as _, StudyDocuments,
     StudyRecord, Test, Verdict, counted,
 };
 use assay_plan::{PlanError, Request};
@@ -45,9 +45,6 @@ impl Afterwards for Profiles {
     fn check(&self, request: &Request) -> Result<(), PlanError> {
         if request.insert_bench.is_none() && request.preset == Preset::Published {
             return Err(PlanError::Conflict("`--profile` does not work with preset `published`"));
-        }
-        if request.count == Counting::Only {
-            return Err(PlanError::NothingTimed { option: "--profile" });
         }
         Ok(())
     }
@@ -211,11 +208,9 @@ mod tests {
     }
 
     #[test]
-    fn profiles_need_measured_time() {
+    fn profiles_need_repeated_measurements() {
         let request = Request { profile: Profiling::All, ..Request::default() };
         assert_eq!(Profiles.check(&request), Ok(()));
-        let counts = Request { count: Counting::Only, ..request.clone() };
-        assert_eq!(Profiles.check(&counts), Err(PlanError::NothingTimed { option: "--profile" }));
         let published = Request { preset: Preset::Published, ..request };
         assert!(matches!(Profiles.check(&published), Err(PlanError::Conflict(_))));
     }

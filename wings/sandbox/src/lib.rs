@@ -16,8 +16,8 @@ use assay_model::{
     short_names,
 };
 use assay_plan::{
-    CommonOption, Request, ServerPlace, ServerUrl, common_options, places_of, repository_login,
-    shell_quoted,
+    CommonOption, Request, ServerPlace, ServerUrl, TlsWords, common_options, places_of,
+    repository_login, shell_quoted,
 };
 use assay_run::advice::HintedError;
 use assay_run::open_files::{self, Demand};
@@ -383,6 +383,7 @@ fn url(product: Product, server: &ServerInstance) -> String {
         user: "root".to_owned(),
         password: None,
         database: DATABASE.to_owned(),
+        tls: TlsWords::default(),
     };
     match server.password() {
         Some(password) => url.for_programs().replacen("root@", &format!("root:{password}@"), 1),

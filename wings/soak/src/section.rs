@@ -5,7 +5,7 @@ use assay_report::section::{
     AfterwardSection, JsonValue, JudgedStudy, NONE, Ratio, SectionChart, SectionContent, Shade,
     ShadedCell, ShadedRow, ShadedTable, Values, chart, duration, figure, thousands,
 };
-use assay_verdict::CellJudgement;
+use assay_verdict::{CellJudgement, threshold};
 
 use crate::LongerLooks;
 use crate::judgement::{SOAK_STALL, SoakJudgement, SoakStalls, soak};
@@ -38,6 +38,8 @@ impl AfterwardSection for LongerLooks {
             seen.iter().filter_map(|(judged, soak)| contradiction(study, judged, soak));
         Some(SectionContent {
             contradictions: contradictions.collect(),
+            sentences: Vec::new(),
+            findings: findings(study, &seen),
             tables: tables(study, &seen),
             notes: notes(study, &seen),
             charts: charts(study, &seen),
@@ -104,6 +106,35 @@ fn contradiction(
         study.cell_name(judged.cell),
         study.label(judged.system),
     ))
+}
+
+/// Systems that stand still for longer than the base, or slow down more.
+fn findings(study: &JudgedStudy, seen: &[JudgedSoak]) -> Vec<String> {
+    let of_base = |judged: &CellJudgement| {
+        let place = (judged.cell, study.base);
+        let base = seen.iter().find(|(other, _)| (other.cell, other.system) == place);
+        base.and_then(|(_, soak)| soak.stalls).map_or(0, |stalls| stalls.seconds)
+    };
+    let least = 1.0 - threshold(&study.record.study);
+    let others = seen.iter().filter(|(judged, _)| judged.system != study.base);
+    let findings = others.flat_map(|(judged, soak)| {
+        let name = format!("{} of {}", study.cell_name(judged.cell), study.label(judged.system));
+        let base = of_base(judged);
+        let stalls = soak.stalls.filter(|stalls| stalls.seconds > base);
+        let stalls = stalls.map(|SoakStalls { seconds, longest_s }| {
+            format!(
+                "{name} stands still for {seconds} s of a longer look, up to {longest_s} s at a time; the base for \
+                 {base} s"
+            )
+        });
+        let decay = soak.decay_ratio.filter(|ratio| ratio.has_interval() && ratio.high < least);
+        let decay = decay.map(|ratio| {
+            let ratio = Ratio(Some(ratio)).value_with_interval();
+            format!("{name} slows down in a longer look: decay against the base {ratio}")
+        });
+        stalls.into_iter().chain(decay)
+    });
+    findings.collect()
 }
 
 fn tables(study: &JudgedStudy, seen: &[JudgedSoak]) -> Vec<ShadedTable> {
@@ -258,15 +289,21 @@ mod tests {
     use crate::turns::SoakTurn;
     use crate::work::tests::ended_early;
 
-    /// A study with four long turns of each system, in which the second one stands still in the end.
+    /// A study with four long turns of each system, in which the second one slows down in the end.
     fn record() -> StudyRecord {
+        looked(|system, round| vec![if system == 1 && round > 1 { 100 } else { 1000 }; 2])
+    }
+
+    /// The events of each second by system and round.
+    fn looked(seconds: impl Fn(usize, u32) -> Vec<u64>) -> StudyRecord {
         let mut record = ended_early(0.9);
         let cell = record.study.cells[0].id;
         let soak = |system: usize| {
             let turn = |round: u32| {
-                let seconds = vec![if system == 1 && round > 1 { 100 } else { 1000 }; 2];
+                let seconds = seconds(system, round);
                 let events = seconds.iter().sum();
-                let (instance, started_ms, elapsed_ms) = (0, 0, 2000);
+                let (instance, started_ms) = (0, 0);
+                let elapsed_ms = 1000 * seconds.len() as u64;
                 let ops = events as f64;
                 SoakTurn { round, instance, started_ms, elapsed_ms, events, ops, seconds }
             };
@@ -286,6 +323,21 @@ mod tests {
         };
         let described = FIELDS.iter().map(|(name, _)| name.trim_end_matches("[]"));
         assert!(fields.iter().map(|(key, _)| *key).eq(described));
+    }
+
+    #[test]
+    fn half_a_page_names_the_system_that_stands_still() {
+        set_sections(vec![&LongerLooks]);
+        let record =
+            looked(|system, _| [vec![1000; 6], vec![1000 * (1 - system as u64); 2]].concat());
+        let judged = assay_verdict::judge(&record);
+        let options = TextOptions { width: 200, color: false, verbose: false };
+        let text = render(&record, &judged, Format::BRIEF, &options);
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            flat.contains(" stands still for 8 s of a longer look, up to 2 s at a time"),
+            "{text}"
+        );
     }
 
     #[test]

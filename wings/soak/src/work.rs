@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 
 use anyhow::{Context, Result};
 use assay_model::{
-    CellId, Counting, PlannedCell, Preset, StudyDocument as _, StudyDocuments, StudyRecord, Test,
-    Verdict, counted,
+    CellId, PlannedCell, Preset, StudyDocument as _, StudyDocuments, StudyRecord, Test, Verdict,
+    counted,
 };
 use assay_options::duration_text;
 use assay_plan::{PlanError, Request};
@@ -55,9 +55,6 @@ impl Afterwards for LongerLooks {
         }
         if request.preset == Preset::Published {
             return Err(PlanError::Conflict("`--soak` does not work with preset `published`"));
-        }
-        if request.count == Counting::Only {
-            return Err(PlanError::NothingTimed { option: "--soak" });
         }
         match request.soak_s {
             Some(seconds) if !LENGTH_S.contains(&seconds) => Err(PlanError::OutOfRange {
@@ -351,15 +348,13 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_longer_look_needs_measured_time_and_a_test_that_goes_on() {
+    fn a_longer_look_needs_a_test_that_goes_on() {
         let soak_request = |soak_s| Request { soak_s: Some(soak_s), ..Request::default() };
         assert_eq!(LongerLooks.check(&soak_request(600.0)), Ok(()));
         for seconds in [2.0, 90_000.0] {
             let refused = LongerLooks.check(&soak_request(seconds));
             assert!(matches!(refused, Err(PlanError::OutOfRange { option: "--soak", .. })));
         }
-        let counts = Request { count: Counting::Only, ..soak_request(600.0) };
-        assert_eq!(LongerLooks.check(&counts), Err(PlanError::NothingTimed { option: "--soak" }));
         let published = Request { preset: Preset::Published, ..soak_request(600.0) };
         let steps =
             Request { insert_bench: Some(InsertBenchRequest::default()), ..soak_request(600.0) };

@@ -55,7 +55,7 @@ impl Arguments for TestsArgs {
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         let own = (!self.own.workload.is_empty()).then_some(&self.own);
         let of_lua = LuaContext { may_use_all: self.allow_script_io, ..LuaContext::default() };
-        let read = own.map(|own| workload::read(&own.workload, &own.script_options(), of_lua));
+        let read = own.map(|own| workload::read(&own.workload, &own.options, of_lua));
         let read = read.transpose()?;
         let from = match (&read, suite_facts(self.suite).listed) {
             (Some(workload), _) => ListedFrom::Workload(&workload.name),

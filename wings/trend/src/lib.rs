@@ -15,6 +15,7 @@ use assay_command::verb::{Arguments, CommandGroup};
 use assay_command::{candidates, report};
 use assay_ledger::Ledger;
 use assay_model::{Experiment, StudyRecord};
+use assay_report::Page;
 use assay_run::advice::HintedError;
 use assay_run::{paths, study_records};
 use assay_verdict::Judgement;
@@ -68,6 +69,25 @@ struct TestHistory {
     lines: Vec<TrendLine>,
     /// Studies that have the test.
     studies: usize,
+}
+
+/// Passes the page of a test over studies to `then`, if any two of its values are comparable. Returns whether they are.
+pub fn with_trend(
+    test: &str,
+    studies: &[(&StudyRecord, &Judgement)],
+    then: &mut dyn FnMut(&Page<'_>),
+) -> bool {
+    let has_test = |(record, _): &(&StudyRecord, &Judgement)| {
+        record.study.cells.iter().any(|cell| cell.id.test.name() == test)
+    };
+    let studies: Vec<_> = studies.iter().copied().filter(has_test).collect();
+    let lines = lines(&studies, |cell, _| cell.test.name() == test);
+    let is_trend = lines.iter().any(|line| line.points.len() > 1);
+    if is_trend {
+        let studies = studies.len();
+        then(&page::trend(&TrendResult { test, lines: &lines, studies }));
+    }
+    is_trend
 }
 
 fn nothing(

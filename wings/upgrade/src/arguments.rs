@@ -3,46 +3,56 @@
 use std::path::PathBuf;
 
 use assay_options::whole;
-use assay_plan::Request;
+use assay_plan::LONGER_LOOK;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Subcommand};
 use clap_complete::engine::ArgValueCompleter;
 
-use assay_command::args::{ExplainTerms, MeasureArgs, OUTPUT, SYSTEMS, StudyArgs};
+use assay_command::args::{
+    ExplainTerms, MeasureArgs, OUTPUT, SYSTEMS, StudyArgs, main_options_first,
+};
 use assay_command::candidates;
+use assay_command::keys::refused;
 
 const UPGRADE: &str = "\
 Statements and values of the log run on copies of the dump's data in each version. Their answers are
-compared first, then their time.
-  assay upgrade mysql@8.0 mysql@8.4 --queries slow.log --schema dump.sql.gz --config my.cnf
+compared first, then their time. Example:
+  assay upgrade mysql@8.0 mysql@8.4 --queries slow.log --schema dump.sql.gz --config my.cnf";
 
-SYSTEM is PRODUCT@VERSION; `assay upgrade --help` has more forms and options.";
+const USAGE: &str = "\
+assay upgrade [OPTIONS] --queries <LOG> --schema <DUMP> <SYSTEM> <SYSTEM>...
+       assay upgrade [OPTIONS] --workload <FILE> <SYSTEM> <SYSTEM>...";
 
 /// `assay upgrade`.
 #[derive(Debug, Args)]
-#[command(after_help = UPGRADE, after_long_help = SYSTEMS)]
+#[command(after_help = format!("{UPGRADE}\n\n{SYSTEMS}"), override_usage = USAGE)]
 #[command(mut_arg("tests", |tests| tests.add(ArgValueCompleter::new(candidates::tests))))]
-#[command(mut_args(of_upgrades))]
+#[command(next_display_order = 6, mut_args(main_options_first), mut_args(of_upgrades))]
 pub struct UpgradeArgs {
     /// The version in use and those to upgrade to, such as `mysql@8.0 mysql@8.4`
     #[arg(required = true, num_args = 2.., value_name = "SYSTEM")]
     #[arg(add = ArgValueCompleter::new(candidates::systems))]
-    systems: Vec<String>,
+    pub systems: Vec<String>,
 
     /// Log of your queries, such as a slow query log; may be given several times
-    #[arg(
-        long,
-        value_name = "LOG",
-        required_unless_present = "workload",
-        conflicts_with = "workload"
-    )]
+    #[arg(long, value_name = "LOG", help_heading = LOGS)]
+    #[arg(required_unless_present = "workload", conflicts_with = "workload")]
     pub queries: Vec<PathBuf>,
 
     #[command(flatten)]
     pub of_logs: LogArgs,
 
+    /// Compare only plans, by statistics of the planner, without rows; for Postgres
+    ///
+    /// `pg_dump --statistics-only` of version 18 or later writes them, and so does the query that `assay workload
+    /// stats-query` prints. `--schema` is then a dump without rows. Nothing is measured, and no study is stored. A
+    /// second file, written after another `ANALYZE`, shows which differences are ties.
+    #[arg(long, value_name = "FILE", requires = "schema", help_heading = LOGS)]
+    #[arg(conflicts_with_all = UNMEASURED.split(' ').chain([LONGER_LOOK]))]
+    pub stats: Vec<PathBuf>,
+
     #[command(flatten)]
-    asked: StudyArgs,
+    pub asked: StudyArgs,
 
     #[command(flatten)]
     pub explain: ExplainTerms,
@@ -51,25 +61,13 @@ pub struct UpgradeArgs {
     pub measuring: MeasureArgs,
 }
 
-/// Options of `compare` that have no meaning for the statements of a log.
-const HIDDEN: [&str; 8] =
-    ["suite", "set", "tables", "rows", "check", "scale", "define", "allow_script_io"];
+/// Options of `compare` that an upgrade rarely needs.
+const HIDDEN: &str = "twin seed placement server_cpus client_cpus priority statements";
 
-const BUDGET: &str = "15m";
-
-/// Only in the long help.
-const RARE: [&str; 10] = [
-    "limit",
-    "database",
-    "log_format",
-    "log_line_prefix",
-    "preset",
-    "threshold",
-    "twin",
-    "profile",
-    "count",
-    "source",
-];
+/// Options that have no meaning where nothing is measured, or no rows are loaded.
+const UNMEASURED: &str = "workload explain_terms preset budget_s threshold judge twin check profile count \
+                          placement server_cpus client_cpus priority clients slice_s write_slice_s turn_s blocks \
+                          rounds";
 
 fn of_upgrades(option: Arg) -> Arg {
     match option.get_id().as_str() {
@@ -77,20 +75,17 @@ fn of_upgrades(option: Arg) -> Arg {
             .default_value("shipped")
             .help("Server settings: `lean` (equal), `published` or `shipped`")
             .long_help(None),
-        "budget_s" => option.default_value(BUDGET).help("Time limit of the study"),
+        "budget_s" => option.default_value("15m").help("Time limit of the study").long_help(None),
+        "queries" | "schema" | "writes" => option.hide_short_help(false),
+        "preset" | "threshold" | "profile" | "count" => option.hide_short_help(true),
         "workload" => {
             option.help("Use this workload file, such as one that `assay workload from` wrote")
         }
-        name if HIDDEN.contains(&name) => option.hide(true),
-        name if RARE.contains(&name) => option.hide_short_help(true),
+        // A workload has its own tables and tests.
+        "suite" | "set" | "tables" | "rows" | "check" => refused(option).conflicts_with("queries"),
+        LONGER_LOOK => option.hide(true),
+        name if HIDDEN.split(' ').any(|hidden| hidden == name) => option.hide(true),
         _ => option,
-    }
-}
-
-impl UpgradeArgs {
-    /// The request, without the parts that follow from the logs.
-    pub fn request(&self) -> Request {
-        self.asked.request(&self.systems, &self.measuring)
     }
 }
 
@@ -105,6 +100,10 @@ pub struct WorkloadArgs {
 pub enum WorkloadCommand {
     /// Make a workload file of logs: its statements with their values, transactions and weights
     From(WorkloadFrom),
+    /// Print the query that writes statistics of a Postgres server for `assay upgrade --stats`
+    ///
+    /// `assay workload stats-query | psql -XAtq DATABASE > stats.sql`
+    StatsQuery,
 }
 
 /// `assay workload from`.

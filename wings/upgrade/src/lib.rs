@@ -2,7 +2,11 @@
 //! logs.
 
 mod arguments;
+mod by_statistics;
 mod files;
+mod relation_files;
+mod restored_statistics;
+mod statistics_page;
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,6 +21,7 @@ use assay_plan::{Request, parse_system};
 use sha2::{Digest as _, Sha256};
 
 use arguments::{LogArgs, WorkloadCommand, WorkloadFrom};
+use assay_command::config_file;
 use assay_command::exit::Exit;
 use assay_command::measurement::measured;
 use assay_command::report;
@@ -24,6 +29,7 @@ use assay_command::verb::{Arguments, CommandGroup};
 use assay_run::advice::HintedError;
 use assay_run::paths;
 use assay_run::progress::print;
+use by_statistics::compare_plans;
 
 pub use arguments::{UpgradeArgs, WorkloadArgs};
 
@@ -36,7 +42,11 @@ impl Arguments for UpgradeArgs {
     const GROUP: CommandGroup = CommandGroup::Measure;
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
-        measured(upgrade(self)?, &self.measuring, self.explain.explain_terms, cache_dir)
+        let request = upgrade(self)?;
+        if !self.stats.is_empty() {
+            return compare_plans(self, request, cache_dir);
+        }
+        measured(request, &self.measuring, self.explain.explain_terms, cache_dir)
     }
 }
 
@@ -44,10 +54,16 @@ impl Arguments for WorkloadArgs {
     const NAME: &'static str = "workload";
     const ABOUT: &'static str = "Make a workload file of a slow log or other logs of statements";
     const GROUP: CommandGroup = CommandGroup::Read;
+    const EXITS: &'static [(Exit, &'static str)] =
+        &[(Exit::Incomplete, "found nothing to measure")];
 
     fn run(&self, _: Option<&Path>) -> Result<Exit> {
         match &self.command {
             WorkloadCommand::From(args) => from(args),
+            WorkloadCommand::StatsQuery => {
+                report::write_stdout(by_statistics::QUERY)?;
+                Ok(Exit::Done)
+            }
         }
     }
 }
@@ -83,12 +99,14 @@ fn read(
     args: &LogArgs,
     of_systems: Option<Dialect>,
 ) -> Result<(CapturedLogs, CapturePlan, Option<ServerVersion>)> {
+    check_not_exchanged(logs, args.schema.as_deref())?;
     let dump = args.schema.as_deref().map(files::dump_head).transpose()?.unwrap_or_default();
     let dialect = dump.dialect.or(of_systems);
     let given = LogHints { log_line_prefix: args.log_line_prefix.clone(), dialect };
     let logs = logs.iter().map(|path| log(path, args, &given));
     let mut logs = logs.collect::<Result<Vec<Log>>>()?;
     check_dialects(&logs, args, dump.dialect)?;
+    check_systems(&logs, of_systems)?;
     let named = logs.iter().find_map(|it| server_version(&it.head));
     let server = named.or(dump.server);
     // Rotated files may be named in any order. Those without times stay at the end.
@@ -132,12 +150,36 @@ fn check_dialects(logs: &[Log], args: &LogArgs, of_dump: Option<Dialect>) -> Res
     ))
 }
 
+/// Refuses a log in place of the dump together with a dump in place of a log.
+fn check_not_exchanged(logs: &[PathBuf], dump: Option<&Path>) -> Result<()> {
+    let is_dump = |path: &Path| files::dump_head(path).is_ok();
+    let Some(dump) = dump.filter(|dump| dump.is_file() && !is_dump(dump)) else { return Ok(()) };
+    let Some(log) = logs.iter().find(|log| is_dump(log)) else { return Ok(()) };
+    anyhow::bail!(HintedError::new(
+        format!("`{}` is no dump of a database, but `{}` is one", dump.display(), log.display()),
+        "exchange the two files: `--schema` names the dump",
+    ))
+}
+
+fn check_systems(logs: &[Log], of_systems: Option<Dialect>) -> Result<()> {
+    let is_other = |log: &&Log| {
+        log.probe.format.dialect.zip(of_systems).is_some_and(|(of_log, systems)| of_log != systems)
+    };
+    let Some(log) = logs.iter().find(is_other) else { return Ok(()) };
+    anyhow::bail!(HintedError::new(
+        format!("`{}` is no log of these systems, but of another product", log.path.display()),
+        "name systems of the product that wrote the log: assay does not translate statements",
+    ))
+}
+
 /// Request of `upgrade`. The same logs and options give the same files, so an interrupted study finds them again.
 fn upgrade(args: &UpgradeArgs) -> Result<Request> {
-    let request = args.request();
+    let request = args.asked.request(&args.systems, &args.measuring);
     if !request.workload.is_empty() {
         return Ok(request);
     }
+    // A wrong config file is reported ahead of the summary, which may take long.
+    config_file::with_configs(request.clone(), Path::new(""), &[], true)?;
     let (captured, plan, _) = read(&args.queries, &args.of_logs, dialect_of_systems(&request))?;
     if !args.measuring.quiet {
         print(&printable_lines(summary(&captured, &plan, report::options(true).width).trim_end()));
@@ -155,7 +197,18 @@ fn upgrade(args: &UpgradeArgs) -> Result<Request> {
              you describe the tables, for `--workload`",
         ));
     };
-    let schema = schema_without_rows(dump, plan.dialect)?;
+    let mut schema = schema_without_rows(dump, plan.dialect)?;
+    // Rows are not made where statistics replace them.
+    if !args.stats.is_empty() && schema.take().is_none() {
+        anyhow::bail!(HintedError::new(
+            format!(
+                "`{}` has rows, no tables, or more than {} MiB",
+                dump.display(),
+                SCHEMA_BYTES >> 20
+            ),
+            "statistics replace the rows: `pg_dump --schema-only` writes a dump without them; or leave `--stats` out",
+        ));
+    }
     if schema.is_some() && !args.measuring.quiet {
         print(MADE.trim());
     }

@@ -8,14 +8,17 @@ use assay_bisect::{
 };
 use assay_ledger::Ledger;
 use assay_model::{
-    CellId, Estimate, JudgedFigures, NamedVersion, Origin, SearchMeasure, Setup, StudyRecord,
-    System, SystemSpec, WatchPart,
+    CellId, Estimate, FollowedRange, JudgedFigures, NamedVersion, Origin, SearchMeasure, Setup,
+    StudyRecord, System, SystemSpec,
 };
 use assay_plan::parse_system;
 use assay_run::study;
 
 use super::decisions::{WatchSearch, WatchValue};
 use super::page::{WatchedChange, WatchedLine, WatchedSuspicion, WatchedValue};
+
+/// Name of the part of plans.
+const PART: &str = "watch";
 
 pub(super) struct WatchHistory {
     pub(super) lines: Vec<WatchLine>,
@@ -49,7 +52,7 @@ impl PastSearch {
 impl WatchHistory {
     pub(super) fn read(
         ledger: &Ledger,
-        watch: &WatchPart,
+        watch: &FollowedRange,
         versions: &Versions,
         cells: &[CellId],
     ) -> Result<Self> {
@@ -70,7 +73,7 @@ impl WatchHistory {
         lines.sort_by(|a: &WatchLine, b| {
             (&a.test, a.setup, a.measure).cmp(&(&b.test, b.setup, b.measure))
         });
-        let own = ledger.watched()?.into_iter();
+        let own = ledger.parts::<FollowedRange>(PART)?.into_iter();
         let own = own.filter(|(id, part)| part.name == watch.name && study::is_mine(ledger, id));
         let own: BTreeSet<String> = own.map(|(id, _)| id).collect();
         let searches = known(ledger, &own)?.into_iter().filter_map(|known| {
@@ -102,11 +105,13 @@ fn is_of(known: &KnownSearch, line: &WatchLine) -> bool {
 /// Studies of a watch outside of searches, oldest first. Those from elsewhere do not count.
 pub(super) fn studies(
     ledger: &Ledger,
-    watch: &WatchPart,
+    watch: &FollowedRange,
     finished: bool,
 ) -> Result<Vec<StudyRecord>> {
     let mut records = Vec::new();
-    for (study, _) in ledger.watched()?.into_iter().filter(|(_, part)| part.name == watch.name) {
+    for (study, _) in
+        ledger.parts::<FollowedRange>(PART)?.into_iter().filter(|(_, part)| part.name == watch.name)
+    {
         let Some(record) = study::if_own(ledger, &study)? else { continue };
         if record.finished == finished && record.study.search.is_none() {
             records.push(record);
@@ -115,8 +120,11 @@ pub(super) fn studies(
     Ok(records)
 }
 
-pub(super) fn foreign(ledger: &Ledger, watch: &WatchPart) -> Result<u64> {
-    let named = ledger.watched()?.into_iter().filter(|(_, part)| part.name == watch.name);
+pub(super) fn foreign(ledger: &Ledger, watch: &FollowedRange) -> Result<u64> {
+    let named = ledger
+        .parts::<FollowedRange>(PART)?
+        .into_iter()
+        .filter(|(_, part)| part.name == watch.name);
     Ok(named.filter(|(study, _)| !study::is_mine(ledger, study)).count() as u64)
 }
 
@@ -125,9 +133,9 @@ pub(super) fn foreign(ledger: &Ledger, watch: &WatchPart) -> Result<u64> {
 pub(super) fn with_baseline(
     range: SearchRange,
     ledger: &Ledger,
-    watch: &WatchPart,
+    watch: &FollowedRange,
 ) -> Result<SearchRange> {
-    let all = ledger.watched()?.into_iter().filter(|(_, part)| part == watch);
+    let all = ledger.parts::<FollowedRange>(PART)?.into_iter().filter(|(_, part)| part == watch);
     for (study, _) in all {
         let Some(record) = study::if_own(ledger, &study)? else { continue };
         let base = record.systems.first().filter(|_| record.study.search.is_none());

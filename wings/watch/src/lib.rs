@@ -16,7 +16,7 @@ use assay_bisect as bisect;
 use assay_bisect::{SearchEnd, SearchRange, SearchRequest};
 use assay_ledger::Ledger;
 use assay_model::{
-    COUNT_THRESHOLD, CellId, Counting, JudgedFigures, SearchMeasure, WatchPart, counted,
+    COUNT_THRESHOLD, CellId, Counting, FollowedRange, JudgedFigures, SearchMeasure, counted,
 };
 use assay_plan::{Request, SetupRequest, StudyPlan, SystemRequest, THRESHOLD};
 use clap::Args;
@@ -53,6 +53,10 @@ impl Arguments for WatchArgs {
     const ABOUT: &'static str =
         "Compare what is new of a product, night after night, and find what changed";
     const GROUP: CommandGroup = CommandGroup::Measure;
+    const EXITS: &'static [(Exit, &'static str)] = &[(
+        Exit::Incomplete,
+        "could not measure or search something, or a search of it is not certain",
+    )];
 
     fn run(&self, cache_dir: Option<&Path>) -> Result<Exit> {
         watch(self, cache_dir)
@@ -85,7 +89,7 @@ fn watch(args: &WatchArgs, cache_dir: Option<&Path>) -> Result<Exit> {
         stem.to_string_lossy().into_owned()
     });
     let files = WatchFiles::take(&file, &name)?;
-    let part = WatchPart { name, range: range.words() };
+    let part = FollowedRange { name, range: range.words() };
     let range = with_baseline(range, &ledger, &part)?;
     let found =
         bisect::first(std::slice::from_ref(&range), &asked.paths, request.source.as_deref(), &env)?;
@@ -198,7 +202,7 @@ enum WatchEnd {
 }
 
 struct WatchRun<'a, 'e> {
-    part: WatchPart,
+    part: FollowedRange,
     asked: WatchRequest,
     range: SearchRange,
     request: Request,
@@ -360,7 +364,7 @@ impl WatchRun<'_, '_> {
         let suite = workload::suite(&request)?;
         let plan = afterwards::plan_of(&request, machine_facts(cache_dir)?, suite);
         let mut plan = plan.map_err(|error| on_disk(error, cache_dir))?;
-        plan.study.watch = Some(self.part.clone());
+        plan.study.followed = Some(self.part.clone());
         Ok(plan)
     }
 
@@ -495,7 +499,7 @@ impl WatchRun<'_, '_> {
             measure: line.measure,
             request: bisect::with_effort(request, Request::default()),
             budget_s: SEARCH_S,
-            watch: Some(self.part.clone()),
+            followed: Some(self.part.clone()),
         }
     }
 }

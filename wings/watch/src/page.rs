@@ -85,7 +85,6 @@ impl WatchResult<'_> {
     }
 }
 
-#[must_use]
 pub(super) fn watched<'a>(watch: &'a WatchResult<'a>) -> Page<'a> {
     Page::new(watch)
 }

@@ -1,6 +1,6 @@
 //! Links between pages: each leads to a file, and to a heading if it names one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
@@ -8,6 +8,9 @@ use fs_err as fs;
 
 use super::BOOKS;
 use super::rules::without_code;
+
+/// Pages that must link to each page of the users' book, apart from the list of its pages.
+const LINKS_TO_A_PAGE: usize = 2;
 
 pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
     let mut headings = BTreeMap::new();
@@ -21,6 +24,7 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
         listed.extend(links(&summary).iter().map(|link| plain(&folder.join(link))));
     }
     let mut offences = Vec::new();
+    let mut sources: BTreeMap<PathBuf, BTreeSet<&Path>> = BTreeMap::new();
     for page in pages {
         let shown = page.strip_prefix(root).unwrap_or(page).display();
         for link in links(&without_code(&fs::read_to_string(page)?)) {
@@ -30,6 +34,9 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
             let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
             let folder = page.parent().unwrap_or(root);
             let target = if path.is_empty() { page.clone() } else { plain(&folder.join(path)) };
+            if target != *page && !page.ends_with("SUMMARY.md") {
+                sources.entry(target.clone()).or_default().insert(page);
+            }
             if !target.exists() {
                 offences.push(format!("{shown}: `{link}` leads to no file"));
                 continue;
@@ -46,6 +53,13 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
             if !anchor.is_empty() && !headings.get(&target).is_some_and(has_anchor) {
                 offences.push(format!("{shown}: `{link}` leads to no heading"));
             }
+        }
+    }
+    let book = root.join("docs");
+    for link in links(&fs::read_to_string(book.join("SUMMARY.md"))?) {
+        let count = sources.get(&plain(&book.join(&link))).map_or(0, BTreeSet::len);
+        if count < LINKS_TO_A_PAGE {
+            offences.push(format!("docs/{link}: pages that link to it: {count}"));
         }
     }
     Ok(offences)

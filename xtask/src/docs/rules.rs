@@ -1,5 +1,5 @@
 //! Words forbidden in tutorials, how-tos and explanations, which describe the present, not history. Dates, hours,
-//! earlier states, commits and names of constants belong to the notebooks of the lab.
+//! earlier states, commits and names of constants belong to the notebooks of the lab. Outputs are of quiet machines.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,10 @@ const FOLDERS: [&str; 3] = ["docs/tutorial", "docs/how-to", "docs/explanation"];
 /// Crates whose constants the notebooks name.
 const CRATES: [&str; 6] =
     ["assay-verdict", "assay-study", "assay-plan", "assay-doctor", "assay-sim", "assay-model"];
+
+/// Part of a warning in outputs of busy machines, and the pages about such machines.
+const BUSY: &str = "other processes used the cpu";
+const ABOUT_BUSY: [&str; 2] = ["docs/how-to/busy-machine.md", "docs/reference/messages.md"];
 
 const PHRASES: [&str; 5] = ["before", "since then", "formerly", "in an earlier", "hour later"];
 
@@ -34,11 +38,13 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
     let constants = constants(root)?;
     let mut offences = Vec::new();
     for page in pages {
-        if !FOLDERS.iter().any(|folder| page.starts_with(root.join(folder))) {
+        let shown = page.strip_prefix(root).unwrap_or(page);
+        let text = fs::read_to_string(page)?;
+        offences.extend(busy_outputs(shown, &text));
+        if !FOLDERS.iter().any(|folder| shown.starts_with(folder)) {
             continue;
         }
-        let shown = page.strip_prefix(root).unwrap_or(page).display();
-        let text = fs::read_to_string(page)?;
+        let shown = shown.display();
         for (number, line) in without_code(&text).lines().enumerate() {
             let found = history(line).into_iter();
             let found = found.map(|what| format!("{shown}:{}: {what}", number + 1));
@@ -49,6 +55,18 @@ pub(super) fn offences(root: &Path, pages: &[PathBuf]) -> Result<Vec<String>> {
         offences.extend(named.iter().map(|word| format!("{shown}: names the constant `{word}`")));
     }
     Ok(offences)
+}
+
+/// Lines of a page of the users' book that show a busy machine, unless this is its subject.
+fn busy_outputs(page: &Path, text: &str) -> Vec<String> {
+    let is_of_users =
+        page == Path::new("README.md") || page.starts_with("docs") && !page.starts_with("docs/lab");
+    if !is_of_users || ABOUT_BUSY.iter().any(|about| page == Path::new(about)) {
+        return Vec::new();
+    }
+    let lines = text.lines().zip(1..).filter(|(line, _)| line.to_lowercase().contains(BUSY));
+    let page = page.display();
+    lines.map(|(_, number)| format!("{page}:{number}: an output of a busy machine")).collect()
 }
 
 /// Names of constants with an underscore: others are words of SQL as well.
@@ -171,6 +189,17 @@ mod tests {
             ["Wait five minutes, then 1 of 20.", "It may take 1:2.", "beforehand", "facade 1234567"]
         {
             assert!(history(line).is_empty(), "{line}: {:?}", history(line));
+        }
+    }
+
+    #[test]
+    fn only_pages_about_busy_machines_show_one() {
+        let text = "```text\nwarning: other processes used the CPU in 100% of the slices\n```";
+        let found = |page: &str| busy_outputs(Path::new(page), text);
+        let expected = "docs/tutorial/a.md:2: an output of a busy machine";
+        assert_eq!(found("docs/tutorial/a.md"), [expected]);
+        for page in ["docs/how-to/busy-machine.md", "docs/lab/turns.md", "posts/a/README.md"] {
+            assert!(found(page).is_empty(), "{page}");
         }
     }
 

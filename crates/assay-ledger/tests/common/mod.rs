@@ -260,14 +260,14 @@ fn study() -> impl Strategy<Value = Study> {
                 numbers;
             cells.sort_by_key(|cell| cell.id);
             cells.dedup_by_key(|cell| cell.id);
-            let limits = |blocks: u32| Gate {
+            let limits = |blocks: u32| RegressionLimits {
                 margins: vec![f64::from(blocks % 99 + 1) / 100.0; cells.len()],
                 allow_undecided: blocks.is_multiple_of(3),
             };
             Study {
-                gate: blocks.is_multiple_of(2).then(|| limits(blocks)),
+                limits: blocks.is_multiple_of(2).then(|| limits(blocks)),
                 search: blocks.is_multiple_of(5).then(|| search(blocks)),
-                watch: blocks.is_multiple_of(3).then(|| WatchPart {
+                followed: blocks.is_multiple_of(3).then(|| FollowedRange {
                     name: "nightly".to_owned(),
                     range: "postgres@git:../pg a..b".to_owned(),
                 }),

@@ -21,7 +21,7 @@ fn with_rounds(blocks: u32, rounds: u32) -> StudyRecord {
     let cells: Vec<_> = record.study.cells.iter().map(|cell| cell.id).collect();
     record.study.id = "part".to_owned();
     record.study.blocks = blocks;
-    record.study.gate = None;
+    record.study.limits = None;
     record.runs.truncate(1);
     (record.instances, record.data, record.events) = (Vec::new(), Vec::new(), Vec::new());
     record.blocks.clear();

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use assay_ledger::{Error, Ledger, Problem};
+use assay_model::{FollowedRange, SearchPart};
 use rusqlite::Connection;
 
 use crate::common;
@@ -147,7 +148,8 @@ fn a_study_of_no_search_does_not_hide_the_others() {
     assert_eq!(connection.execute(sql, []).unwrap(), 1);
     drop(connection);
     let ledger = Ledger::open_read_only(&path).unwrap();
-    assert!(ledger.searches().unwrap().is_empty() && ledger.watched().unwrap().is_empty());
+    assert!(ledger.parts::<SearchPart>("bisect").unwrap().is_empty());
+    assert!(ledger.parts::<FollowedRange>("watch").unwrap().is_empty());
 }
 
 fn with_counters(sound: &[u8], names: &str, values: &str) -> Error {

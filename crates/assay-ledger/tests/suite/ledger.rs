@@ -128,7 +128,7 @@ fn slices_are_unique_and_studies_are_atomic() {
         assert!(matches!(error.problem, Problem::Unstorable(_)), "{error}");
     }
     // The last row is refused.
-    record.study.gate = None;
+    record.study.limits = None;
     record.study.cells.push(record.study.cells[0].clone());
     let error = ledger.create_study(&record.study, &record.runs[0], &record.systems).unwrap_err();
     assert!(matches!(error.problem, Problem::Twice(_)), "{error}");

@@ -46,10 +46,6 @@ impl Workload for IbenchStep {
         if is_counted(self) { 1 } else { IBENCH_CONNECTIONS }
     }
 
-    fn claim(&self, _: &LoadTarget<'_>) -> Result<Option<String>> {
-        Ok(None)
-    }
-
     fn fill(
         &self,
         target: &LoadTarget<'_>,

@@ -13,9 +13,7 @@ use crate::error::{LoadError, Result};
 use crate::fill::{LoadProgress, LoadReport, LoadTarget};
 use crate::lua::{CONNECTIONS, CommandDone, lua_actors, run_command, run_init};
 use crate::share::for_whole_tables;
-use crate::user::{
-    all_tables, connect_session, drop_existing, note, read_back, read_tables_once, refuse_others,
-};
+use crate::user::{all_tables, read_back, read_tables_once};
 
 /// Threads of a parallel `prepare`. The rows depend on their number, so it must not depend on the machine.
 const PREPARE_THREADS: u32 = 4;
@@ -41,36 +39,17 @@ impl Workload for LuaScript {
         CONNECTIONS as u32
     }
 
-    /// Only the script knows the names of its tables, so the database must be empty or from an earlier load.
-    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>> {
-        let there = all_tables(target.options)?;
-        let mut control = connect_session(target.options)?;
-        refuse_others(&mut control, &self.name, &there)?;
-        Ok(None)
-    }
-
     fn fill(
         &self,
         target: &LoadTarget<'_>,
-        is_ours: bool,
+        _: bool,
         _: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
         let start = Instant::now();
         let LoadTarget { options, dialect, seed, .. } = *target;
-        if !is_ours {
-            self.claim(target)?;
-            if !all_tables(options)?.is_empty() {
-                or_lacks(run_command(self, "cleanup", (options, dialect), seed, PREPARE_THREADS))?;
-            }
-            let left = all_tables(options)?;
-            drop_existing(&mut connect_session(options)?, &left)?;
-        }
         let prepared = run_command(self, "prepare", (options, dialect), seed, PREPARE_THREADS);
         let bytes_sent = or_lacks(prepared)?;
         let elapsed = start.elapsed();
-        if !is_ours {
-            note_all(self, target)?;
-        }
         let content = self.content(target)?;
         let tables = all_tables(options)?.len() as u32;
         let (rows, restored) = (content.rows, Vec::new());
@@ -78,9 +57,8 @@ impl Workload for LuaScript {
     }
 
     /// Runs the script's `init`, which may create tables too.
-    fn begin(&self, target: &LoadTarget<'_>, clients: u32, is_ours: bool) -> Result<()> {
-        run_init(self, (target.options, target.dialect), target.seed, clients)?;
-        if is_ours { Ok(()) } else { note_all(self, target) }
+    fn begin(&self, target: &LoadTarget<'_>, clients: u32) -> Result<()> {
+        run_init(self, (target.options, target.dialect), target.seed, clients)
     }
 
     fn content(&self, target: &LoadTarget<'_>) -> Result<TableContent> {
@@ -96,14 +74,6 @@ impl Workload for LuaScript {
         let script = work.test.lua().ok_or_else(|| LoadError::Roles(work.test.name()))?;
         lua_actors(script, options, work)
     }
-}
-
-fn note_all(script: &LuaScript, target: &LoadTarget<'_>) -> Result<()> {
-    let mut control = connect_session(target.options)?;
-    for table in all_tables(target.options)? {
-        note(&mut control, &script.name, &table)?;
-    }
-    Ok(())
 }
 
 /// Bytes sent by a command; 0 if the script lacks it.

@@ -44,12 +44,8 @@ pub trait Workload: Sync {
         1
     }
 
-    /// Refuses to load into a user's database that has tables with the same names, unless an earlier load created them.
-    /// Returns a description of what a load would replace, if worth reporting.
-    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>>;
-
-    /// Creates and loads the tables, and checks their content. Tables that no load created are replaced only if the
-    /// server `is_ours`.
+    /// Creates and loads the tables, and checks their content. In a study, none of them exists. Tables that no load
+    /// created are replaced, and settings changed for the load, only if the server `is_ours`.
     fn fill(
         &self,
         target: &LoadTarget<'_>,
@@ -58,9 +54,8 @@ pub trait Workload: Sync {
     ) -> Result<LoadReport>;
 
     /// Prepares an instance whose tables are loaded, once, before any query or measurement. `clients` is the maximum
-    /// that will work on it. Tables that this creates on a server that is not ours are recorded as the workload's, so
-    /// that a later load may replace them.
-    fn begin(&self, _: &LoadTarget<'_>, _clients: u32, _is_ours: bool) -> Result<()> {
+    /// that will work on it.
+    fn begin(&self, _: &LoadTarget<'_>, _clients: u32) -> Result<()> {
         Ok(())
     }
 

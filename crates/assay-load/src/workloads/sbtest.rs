@@ -6,9 +6,8 @@ use assay_wire::ConnectOptions;
 use super::{Workload, sql};
 use crate::actor::{ActorMaker, ClientWork};
 use crate::content::{TableContent, content, fill_cache};
-use crate::error::{LoadError, Result};
+use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport, LoadTarget, Tables, fill};
-use crate::survey::survey;
 
 impl Workload for Sbtest {
     fn in_words(&self, data: DataSet) -> String {
@@ -27,29 +26,15 @@ impl Workload for Sbtest {
         Some(u64::from(data.tables) * u64::from(data.rows))
     }
 
-    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>> {
-        let there = survey(target.options, target.dialect, target.data.tables)?;
-        there.refuse_foreign()?;
-        // The first block creates tables that the second one replaces.
-        there.refuse_blindness()?;
-        there.refuse_referenced()?;
-        Ok(there.listed())
-    }
-
     fn fill(
         &self,
         target: &LoadTarget<'_>,
-        is_ours: bool,
+        _: bool,
         progress: &mut dyn FnMut(LoadProgress),
     ) -> Result<LoadReport> {
         let LoadTarget { options, dialect, engine, form, data, seed, .. } = *target;
         let tables = Tables { dialect, engine, form: form.clone(), data, seed };
         let report = fill(options, &tables, progress)?;
-        if !is_ours && !form.create_table_options.is_empty() {
-            // The next block replaces them.
-            let there = survey(options, dialect, data.tables)?;
-            there.refuse_foreign().map_err(|cause| LoadError::UnknownForm(Box::new(cause)))?;
-        }
         self.content(target)?.check(&report.content)?;
         Ok(report)
     }

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_model::{Pacing, PipelineMark, Role};
-use assay_wire::{ConnectOptions, Connection, WireError};
+use assay_model::{Pacing, PipelineMark, Renewal, Role};
+use assay_wire::{ConnectOptions, Connection, Reply, WireError};
 use assay_workloads::{EventBuf, EventProgram, Operation, ProgramClient};
 
 use crate::actor::{Actor, ActorMaker, ClientWork, EventError, EventNumber, EventWire};
@@ -65,18 +65,24 @@ struct SqlActor {
     event: EventBuf,
     is_own: bool,
     times_statements: bool,
+    /// A statement or a connection is made for some of its steps.
+    renews: bool,
 }
 
 impl SqlActor {
     fn new(program: Arc<EventProgram>, options: ConnectOptions, seed: u64, number: u32) -> Self {
+        let client = ProgramClient::new(Arc::clone(&program), seed, number);
+        let (is_own, times_statements) = (program.is_own(), !program.places().is_empty());
+        let prepared = PreparedProgram::new(program, number);
         Self {
             number,
             options,
             others: Vec::new(),
-            is_own: program.is_own(),
-            times_statements: !program.places().is_empty(),
-            client: ProgramClient::new(Arc::clone(&program), seed, number),
-            prepared: PreparedProgram::new(program),
+            is_own,
+            times_statements,
+            renews: prepared.renews(),
+            client,
+            prepared,
             event: EventBuf::default(),
         }
     }
@@ -109,10 +115,20 @@ impl SqlActor {
                     queued.map_err(|source| EventError::by(prepared.sql(statement))(source))?;
                     continue;
                 }
-                operation => match prepared.send(line.wire, operation) {
-                    Ok(reply) => line.tally.count_reply(&reply),
-                    Err(source) => return Err(EventError::by(prepared.sql(statement))(source)),
-                },
+                operation => {
+                    let renewal = if self.renews { prepared.renewal(statement) } else { None };
+                    let reply = match renewal {
+                        None => prepared.send(line.wire, operation),
+                        Some(Renewal::Statement) => prepared.send_anew(line.wire, operation),
+                        Some(Renewal::Connection) => {
+                            send_over_another(&self.options, operation, &mut line)
+                        }
+                    };
+                    match reply {
+                        Ok(reply) => line.tally.count_reply(&reply),
+                        Err(source) => return Err(EventError::by(prepared.sql(statement))(source)),
+                    }
+                }
             }
             if let Some(before) = &mut since {
                 let now = Instant::now();
@@ -122,6 +138,21 @@ impl SqlActor {
         }
         Ok(())
     }
+}
+
+/// Sends a text over a connection that is opened for it and closed after it.
+fn send_over_another(
+    options: &ConnectOptions,
+    operation: Operation<'_>,
+    line: &mut EventWire<'_>,
+) -> Result<Reply, WireError> {
+    let Operation::Query { sql, .. } = operation else {
+        return Err(WireError::Usage("a prepared statement over a connection without it"));
+    };
+    let mut wire = Connection::connect(options)?;
+    let reply = wire.execute_text(sql)?;
+    line.tally.count_bytes(wire.bytes_sent(), wire.bytes_received());
+    Ok(reply)
 }
 
 /// The connection with the session settings of an event.
@@ -151,10 +182,6 @@ impl Actor for SqlActor {
 
     fn others(&mut self) -> &mut [Connection] {
         &mut self.others
-    }
-
-    fn settle(&mut self, wire: &mut Connection) -> Result<()> {
-        self.prepared.create_scratch(wire, self.number)
     }
 
     fn event(

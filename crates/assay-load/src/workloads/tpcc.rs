@@ -10,7 +10,7 @@ use crate::content::TableContent;
 use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport, LoadTarget};
 use crate::tpcc::{TpccActor, check_conditions, fill_tpcc};
-use crate::user::{fill_user_data_cache, refuse_others_tables, user_content};
+use crate::user::{fill_user_data_cache, user_content};
 
 impl Workload for Tpcc {
     fn in_words(&self, _: DataSet) -> String {
@@ -29,11 +29,6 @@ impl Workload for Tpcc {
 
     fn rows(&self, _: DataSet) -> Option<u64> {
         Some(Self::rows(self))
-    }
-
-    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>> {
-        refuse_others_tables(target.options, &tpcc_data(self))?;
-        Ok(None)
     }
 
     fn fill(

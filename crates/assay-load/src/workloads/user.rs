@@ -8,10 +8,7 @@ use crate::actor::{ActorMaker, ClientWork};
 use crate::content::TableContent;
 use crate::error::Result;
 use crate::fill::{LoadProgress, LoadReport, LoadTarget};
-use crate::user::{
-    UserTables, fill_user_data, fill_user_data_cache, refuse_others_tables, table_names,
-    user_content,
-};
+use crate::user::{UserTables, fill_user_data, fill_user_data_cache, table_names, user_content};
 
 impl Workload for UserData {
     fn in_words(&self, _: DataSet) -> String {
@@ -29,11 +26,6 @@ impl Workload for UserData {
     fn rows(&self, _: DataSet) -> Option<u64> {
         // The rows of a dump are unknown beforehand.
         if self.dump.is_some() { None } else { Some(self.rows()) }
-    }
-
-    fn claim(&self, target: &LoadTarget<'_>) -> Result<Option<String>> {
-        refuse_others_tables(target.options, self)?;
-        Ok(None)
     }
 
     fn fill(

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 
-use assay_model::Counting;
+use assay_model::{Counting, LIMITED_STUDY};
 use assay_options::{duration_text, percent_text};
 use assay_workloads::{OltpOptions, TpccOptions};
 use clap::{Arg, ArgAction, Args, Command};
@@ -12,22 +12,16 @@ use serde_json::Value;
 
 use super::options::{keys_of, option_of};
 use crate::request::{
-    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual_of,
+    InsertBenchRequest, LimitsRequest, Request, SetupRequest, SystemRequest, usual_of,
     usual_threshold,
 };
-
-/// Options that come first in a command; the rest follow in the order of the study file.
-const FIRST: &str = "source terms preset workload scale define suite set tests clients tables rows budget \
-                     threshold placement priority seed";
-
-const LAST: &str = "statements twin";
 
 /// The equivalent command; `None` for systems with separate options and for several data sets.
 pub(super) fn command(request: &Request) -> Option<String> {
     let [setup] = request.setups.as_slice() else { return None };
     let is_typed = |system: &SystemRequest| SystemRequest::parse(&typed_system(system)) == *system;
-    // On the command line a comma separates patterns.
-    let mut listed = request.tests.iter().chain(&request.workload);
+    // On the command line a comma separates patterns, and keys.
+    let mut listed = request.tests.iter().chain(&request.workload).chain(&request.define);
     let has_comma = listed.any(|it| it.contains(','));
     // Recipes contain the content of the files.
     let has_files = !request.config.is_empty() || !request.config_options.is_empty();
@@ -41,31 +35,27 @@ pub(super) fn command(request: &Request) -> Option<String> {
     said.extend(changed(setup, &SetupRequest::default()));
     said.extend(bench.iter().flat_map(|bench| changed(*bench, &InsertBenchRequest::default())));
     let has = |keys: &[&str]| said.iter().any(|(key, _)| keys.contains(key));
-    // The commands for the Insert Benchmark and for a gate have neither.
-    if has(&["threshold", "twin"]) && (bench.is_some() || request.gate.is_some()) {
+    // The commands for the Insert Benchmark and with limits have neither.
+    if has(&["threshold", "twin"]) && (bench.is_some() || request.limits.is_some()) {
         return None;
     }
     let counts_only = request.count == Counting::Only;
     // The command implies them, or its last words state them.
-    said.retain(|(key, _)| !(counts_only && *key == "count") && *key != "script-options");
-    // The sort is stable.
-    said.sort_by_key(|(key, _)| {
-        let among = |keys: &str| keys.split(' ').position(|other| other == *key);
-        (among(FIRST).unwrap_or(usize::MAX), among(LAST))
-    });
+    let is_implied = |key| counts_only && ["count", "clients"].contains(&key);
+    said.retain(|(key, _)| !is_implied(*key) && *key != "script-options");
     let systems = request.systems.iter().map(|system| shell_quoted(&typed_system(system)));
     let options = said.into_iter().map(|(_, typed)| typed);
-    let words: Vec<String> = match &request.gate {
+    let words: Vec<String> = match &request.limits {
         None => {
             let usual = if counts_only { "assay count" } else { "assay compare" };
             let command = bench.map_or(usual, |_| "assay insert-bench");
             std::iter::once(command.to_owned()).chain(systems).chain(options).collect()
         }
-        Some(gate) => {
+        Some(limits) => {
             let roles = std::iter::once("--base").chain(std::iter::repeat("--other"));
             let systems = roles.zip(systems).map(|(role, system)| format!("{role} {system}"));
-            let command = std::iter::once("assay gate".to_owned()).chain(systems);
-            command.chain(gate_options(gate, counts_only)).chain(options).collect()
+            let command = std::iter::once(format!("assay {LIMITED_STUDY}")).chain(systems);
+            command.chain(limit_options(limits, counts_only)).chain(options).collect()
         }
     };
     let of_script = request.script_options.iter().map(|word| shell_quoted(word));
@@ -81,14 +71,14 @@ fn typed_system(system: &SystemRequest) -> String {
     name + &system.words
 }
 
-/// Options of `gate` that `compare` does not have.
-fn gate_options(gate: &GateRequest, counts_only: bool) -> Vec<String> {
+/// Options that `compare` does not have.
+fn limit_options(limits: &LimitsRequest, counts_only: bool) -> Vec<String> {
     let limit = if counts_only { "--count --max-more" } else { "--max-slowdown" };
-    let mut options = vec![format!("{limit} {}", percent_text(gate.most))];
-    options.extend(gate.limits.iter().map(|(of, most)| {
+    let mut options = vec![format!("{limit} {}", percent_text(limits.most))];
+    options.extend(limits.limits.iter().map(|(of, most)| {
         format!("--limit {}", shell_quoted(&format!("{of}={}", percent_text(*most))))
     }));
-    options.extend(gate.allow_undecided.then(|| "--allow-undecided".to_owned()));
+    options.extend(limits.allow_undecided.then(|| "--allow-undecided".to_owned()));
     options
 }
 
@@ -98,6 +88,12 @@ fn values_of<T: DeserializeOwned + Serialize>(options: &T) -> Vec<(&'static str,
         serde_json::to_value(options).expect("numbers, texts and lists of them are JSON");
     let keys = keys_of::<T>().iter().filter_map(|key| Some((*key, document.get(key)?.clone())));
     keys.filter(|(_, value)| !value.is_null()).collect()
+}
+
+/// The first option with another value than in `usual`.
+pub(crate) fn first_change(request: &Request, usual: &Request) -> Option<&'static str> {
+    let usual = values_of(usual);
+    values_of(request).into_iter().find(|value| !usual.contains(value)).map(|(key, _)| key)
 }
 
 /// Keys with one value or a list.
@@ -191,8 +187,9 @@ fn changed<T: Args + DeserializeOwned + Serialize>(
 /// An option with its value. Options defined elsewhere are named like the key.
 fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
     let name = option.and_then(Arg::get_long).unwrap_or(key);
+    let is_key = option.is_some_and(Arg::is_hide_set);
     let takes_value = option.map_or(!value.is_boolean(), |it| it.get_action().takes_values());
-    if !takes_value {
+    if !takes_value && !is_key {
         return format!("--{}{name}", if *value == false { "no-" } else { "" });
     }
     // Repeatable options.
@@ -203,6 +200,10 @@ fn typed(option: Option<&Arg>, key: &str, value: &Value) -> String {
     {
         let all = values.iter().map(|value| typed(option, key, value));
         return all.collect::<Vec<_>>().join(" ");
+    }
+    if is_key {
+        let value = if value.is_boolean() { value.to_string() } else { text(value) };
+        return format!("--key {}", shell_quoted(&format!("{key}={value}")));
     }
     let value = text(value);
     let words = option.map(Arg::get_possible_values).unwrap_or_default();

@@ -10,7 +10,9 @@ mod read;
 mod subject;
 mod write;
 
+pub(crate) use command::first_change;
 pub use command::shell_quoted;
+pub use options::study_key;
 pub use subject::SubjectTable;
 pub use write::write_study;
 

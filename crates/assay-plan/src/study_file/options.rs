@@ -3,7 +3,7 @@
 
 use std::error::Error as _;
 
-use assay_model::Counting;
+use assay_model::{Counting, LIMITED_STUDY};
 use assay_terms::Terms;
 use assay_workloads::{OltpOptions, TpccOptions};
 use clap::{Arg, Args, Command};
@@ -18,11 +18,11 @@ use assay_options::parse_clients;
 
 /// Keys at the top that are not options.
 pub(super) const TABLES: [&str; 7] =
-    ["compare", "system", "setup", "gate", "insert-bench", "oltp", "tpcc"];
+    ["compare", "system", "setup", LIMITED_STUDY, "insert-bench", "oltp", "tpcc"];
 
 pub(super) const SYSTEM_KEYS: [&str; 4] = ["is", "config", "options", "without"];
 
-pub(super) const GATE_KEYS: [&str; 4] = ["max-slowdown", "max-more", "limits", "allow-undecided"];
+pub(super) const LIMITS_KEYS: [&str; 4] = ["max-slowdown", "max-more", "limits", "allow-undecided"];
 
 pub(super) const LIMIT_KEYS: [&str; 2] = ["max-slowdown", "max-more"];
 
@@ -36,7 +36,7 @@ pub(super) fn homes() -> Vec<(&'static str, &'static [&'static str])> {
         ("at the top of the file, before all tables", keys_of::<Request>()),
         ("in a `[system.NAME]` table", &SYSTEM_KEYS),
         ("in a `[[setup]]` table", keys_of::<SetupRequest>()),
-        ("in the `[gate]` table", &GATE_KEYS),
+        ("in the `[gate]` table", &LIMITS_KEYS),
         ("in the `[insert-bench]` table", keys_of::<InsertBenchRequest>()),
         ("in the `[oltp]` table", keys_of::<OltpOptions>()),
         ("in the `[tpcc]` table", keys_of::<TpccOptions>()),
@@ -56,6 +56,13 @@ pub(super) fn read<T: DeserializeOwned + Args>(table: &FileTable<'_>) -> FileRes
 pub(super) fn keys_of<T: DeserializeOwned>() -> &'static [&'static str] {
     let unknown = MapDeserializer::new(std::iter::once(("", "")));
     T::deserialize(unknown).err().map_or(&[], |Keys(keys)| keys)
+}
+
+/// The key that an option of a command has in study files: its name, or that of its field.
+pub fn study_key(option: &Arg) -> Option<&'static str> {
+    let keys = keys_of::<Request>().iter().chain(keys_of::<SetupRequest>());
+    let field = option.get_id().as_str().replace('_', "-");
+    keys.copied().find(|key| option.get_long() == Some(*key) || *key == field)
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::{Counting, Preset, Product, Suite, Test, TestSet};
+use assay_model::{Counting, LIMITED_STUDY, Product, Suite, Test, TestSet};
 use clap::Args;
 use serde::de::DeserializeOwned;
 
-use super::options::{GATE_KEYS, LIMIT_KEYS, SYSTEM_KEYS, TABLES, homes, keys_of, limit_key, read};
+use super::options::{
+    LIMIT_KEYS, LIMITS_KEYS, SYSTEM_KEYS, TABLES, homes, keys_of, limit_key, read,
+};
 use crate::document::{FileFault, FileResult, FileTable, FileValue, parse};
 use crate::error::PlanError;
-use crate::gate::check_scope;
 use crate::limits::CELLS;
+use crate::regression_limits::check_scope;
 use crate::request::{
-    GateRequest, InsertBenchRequest, Request, SetupRequest, SystemRequest, usual_terms,
+    InsertBenchRequest, LimitsRequest, Request, SetupRequest, SystemRequest, usual_terms,
 };
 use crate::system_name::{check_option, parse_system, server_option};
 use crate::tests_glob::{bounded_patterns, select_of};
@@ -27,7 +29,7 @@ pub(super) fn request(text: &str) -> FileResult<Request> {
     request.systems = systems(&study, if is_alone { 1 } else { 2 })?;
     // In the order of a plan, so that a command with the same mistakes names the same one.
     check_tests(&study, &request)?;
-    request.gate = gate(&study, &request)?;
+    request.limits = regression_limits(&study, &request)?;
     request.insert_bench = insert_bench(&study, &request)?;
     Ok(request)
 }
@@ -40,25 +42,12 @@ pub(super) fn options(study: &FileTable<'_>) -> FileResult<Request> {
     refuse_two_suites(study, &request)?;
     request.oltp = options_of(study, request.suite, "oltp")?;
     request.tpcc = options_of(study, request.suite, "tpcc")?;
-    refuse_repeats(study, request.preset)?;
     request.setups = setups(study)?;
     Ok(request)
 }
 
-const OF_INSERT_BENCH: [&str; 12] = [
-    "preset",
-    "threshold",
-    "seed",
-    "config",
-    "scale-memory",
-    "config-options",
-    "server-cpus",
-    "client-cpus",
-    "terms",
-    "source",
-    "offline",
-    "accept-expired-index",
-];
+const OF_INSERT_BENCH: &str = "preset threshold seed config scale-memory config-options server-cpus client-cpus terms \
+                               source offline accept-expired-index";
 
 /// Refuses a suite beside tests outside it.
 fn refuse_two_suites(study: &FileTable<'_>, request: &Request) -> FileResult<()> {
@@ -98,8 +87,9 @@ fn insert_bench(
     let Some(value) = study.get("insert-bench") else { return Ok(None) };
     // A recipe always names the set, which is the default.
     let is_usual = |key: &str| key == "set" && request.set == TestSet::default();
-    let others = keys_of::<Request>().iter().filter(|key| !OF_INSERT_BENCH.contains(key));
-    let others = others.chain(&["setup", "gate"]).filter(|key| !is_usual(key));
+    let is_other = |key: &&&str| OF_INSERT_BENCH.split(' ').all(|own| own != **key);
+    let others = keys_of::<Request>().iter().filter(is_other);
+    let others = others.chain(&["setup", LIMITED_STUDY]).filter(|key| !is_usual(key));
     if let Some(other) = others.copied().find_map(|key| study.get(key)) {
         let why = format!("`{}` does not apply to the Insert Benchmark", other.key);
         return Err(FileFault::at(other.key_span, why).hint("leave it out, or `[insert-bench]`"));
@@ -123,13 +113,6 @@ pub(super) fn check_tests(study: &FileTable<'_>, request: &Request) -> FileResul
             .map_err(|error| FileFault::from_error(value.span.clone(), &error))?;
     }
     Ok(())
-}
-
-fn refuse_repeats(study: &FileTable<'_>, preset: Preset) -> FileResult<()> {
-    let repeated = ["blocks", "rounds"].into_iter().find_map(|key| study.get(key));
-    let Some(value) = repeated.filter(|_| preset == Preset::Published) else { return Ok(()) };
-    Err(FileFault::at(value.key_span, "preset `published` runs each test once")
-        .hint(format!("leave `{}` out, or choose another preset", value.key)))
 }
 
 fn setups(study: &FileTable<'_>) -> FileResult<Vec<SetupRequest>> {
@@ -298,13 +281,16 @@ fn server_options(value: &FileValue<'_>, product: Product) -> FileResult<Vec<(St
     Ok(options)
 }
 
-fn gate(study: &FileTable<'_>, request: &Request) -> FileResult<Option<GateRequest>> {
-    let Some(value) = study.get("gate") else { return Ok(None) };
-    let table = value.table("a table, written `[gate]`")?;
-    table.refuse_unknown(&GATE_KEYS)?;
+fn regression_limits(
+    study: &FileTable<'_>,
+    request: &Request,
+) -> FileResult<Option<LimitsRequest>> {
+    let Some(value) = study.get(LIMITED_STUDY) else { return Ok(None) };
+    let table = value.table(&format!("a table, written `[{LIMITED_STUDY}]`"))?;
+    table.refuse_unknown(&LIMITS_KEYS)?;
     let key = limit_key(request.count);
     let Some(most) = table.get(key) else {
-        return Err(FileFault::at(value.key_span, format!("`[gate]` lacks `{key}`"))
+        return Err(FileFault::at(value.key_span, format!("`[{LIMITED_STUDY}]` lacks `{key}`"))
             .hint(format!("for example `{key} = \"3%\"`")));
     };
     if let Some(other) = LIMIT_KEYS.iter().find_map(|it| table.get(it).filter(|_| *it != key)) {
@@ -314,7 +300,7 @@ fn gate(study: &FileTable<'_>, request: &Request) -> FileResult<Option<GateReque
     let allow_undecided = table.get("allow-undecided").map(|value| value.flag()).transpose()?;
     // The plan checks the patterns for tests of a workload file, once it has been read.
     let tests = request.workload.is_empty().then(|| (request.set, request.shipped_tests()));
-    Ok(Some(GateRequest {
+    Ok(Some(LimitsRequest {
         most: percent(&most)?,
         limits: table.get("limits").map(|it| limits(&it, tests)).transpose()?.unwrap_or_default(),
         allow_undecided: allow_undecided.unwrap_or(false),

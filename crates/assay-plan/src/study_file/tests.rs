@@ -8,7 +8,7 @@ use assay_workloads::OltpOptions;
 use proptest::prelude::*;
 
 use super::*;
-use crate::{GateRequest, InsertBenchRequest, SetupRequest, SystemRequest, parse_duration_s};
+use crate::{InsertBenchRequest, LimitsRequest, SetupRequest, SystemRequest, parse_duration_s};
 
 const FULL: &str = r#"
 preset = "standard"
@@ -108,7 +108,7 @@ fn reads_every_key() {
         turn_s: Some(0.01),
         blocks: Some(6),
         rounds: Some(400),
-        gate: Some(GateRequest {
+        limits: Some(LimitsRequest {
             most: 0.03,
             limits: vec![("writes".into(), 0.05), ("*range=10".into(), 0.01)],
             allow_undecided: true,
@@ -283,7 +283,6 @@ fn mistakes_are_shown_with_their_place() {
         "twin = \"true\"",
         "seed = -1",
         "blocks = 0",
-        "rounds = 4\npreset = \"published\"",
         "budget = \"10m",
         "[system.x]",
         "[system.\"a b\"]\nis = \"mysql@1\"",
@@ -428,13 +427,15 @@ fn share(hundredths: u32) -> f64 {
     f64::from(hundredths) / 100.0 / 100.0
 }
 
-fn gate_request() -> impl Strategy<Value = GateRequest> {
+fn gate_request() -> impl Strategy<Value = LimitsRequest> {
     let scope = prop::sample::select(vec!["writes", "scan", "*range=10", "[p]*"]);
     let limits = prop::collection::btree_map(scope, 1..10_000_u32, 0..3);
-    (1..10_000_u32, limits, any::<bool>()).prop_map(|(most, limits, allow_undecided)| GateRequest {
-        most: share(most),
-        limits: limits.into_iter().map(|(of, most)| (of.to_owned(), share(most))).collect(),
-        allow_undecided,
+    (1..10_000_u32, limits, any::<bool>()).prop_map(|(most, limits, allow_undecided)| {
+        LimitsRequest {
+            most: share(most),
+            limits: limits.into_iter().map(|(of, most)| (of.to_owned(), share(most))).collect(),
+            allow_undecided,
+        }
     })
 }
 
@@ -466,7 +467,7 @@ prop_compose! {
             prop::option::of(1_u32..=40_000),
             prop::sample::select(vec![&[][..], &["a=1"], &["b=x y,z", "c=-1"]]),
         ),
-        gate in prop::option::of(gate_request()),
+        limits in prop::option::of(gate_request()),
         (twin, seed) in (prop::option::of(any::<bool>()), any::<u64>()),
         (blocks, rounds) in (prop::option::of(1..=1000_u32), prop::option::of(2..=10_000_u32)),
     ) -> Request {
@@ -493,7 +494,7 @@ prop_compose! {
             slice_s,
             write_slice_s,
             turn_s,
-            gate,
+            limits,
             threshold: percent.map(share),
             judge,
             twin,
@@ -594,7 +595,7 @@ fn the_command_that_says_the_same_stands_on_top() {
     request.twin = Some(false);
     request.statements = StatementMode::Text;
     assert!(first(&request).ends_with(
-        "--tests 'point*,scan' --clients 1,4 --threshold 1.5% --db-ps-mode disable --no-twin"
+        "--tests 'point*,scan' --threshold 1.5% --no-twin --db-ps-mode disable --clients 1,4"
     ));
     request.systems[0].name = Some("old".into());
     assert!(first(&request).starts_with("# assay compare old=mariadb@10.11 "));

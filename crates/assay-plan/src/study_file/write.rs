@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use assay_model::Counting;
+use assay_model::{Counting, LIMITED_STUDY};
 
 use super::command::{changed_lines, command, quoted, request_lines};
 use super::options::limit_key;
-use crate::request::{GateRequest, Request, SetupRequest, SystemRequest};
+use crate::request::{LimitsRequest, Request, SetupRequest, SystemRequest};
 use assay_options::percent_text;
 
 /// The equivalent study file: [`crate::read_study`] returns the request. If an equivalent one-line command exists, it
@@ -31,7 +31,7 @@ pub fn write_study(request: &Request) -> String {
     if request.setups != [SetupRequest::default()] {
         text.extend(request.setups.iter().map(setup_table));
     }
-    text.extend(request.gate.as_ref().map(|gate| gate_table(gate, request.count)));
+    text.extend(request.limits.as_ref().map(|limits| limits_table(limits, request.count)));
     let bench = request.insert_bench.as_ref();
     text.extend(bench.map(|bench| format!("\n[insert-bench]\n{}", changed_lines(bench))));
     for (name, changed) in
@@ -42,15 +42,16 @@ pub fn write_study(request: &Request) -> String {
     text.concat()
 }
 
-fn gate_table(gate: &GateRequest, count: Counting) -> String {
+fn limits_table(limits: &LimitsRequest, count: Counting) -> String {
     let percent = |fraction| quoted(&percent_text(fraction));
-    let mut table = format!("\n[gate]\n{}", line(limit_key(count), percent(gate.most)));
-    if !gate.limits.is_empty() {
-        let limits = gate.limits.iter();
+    let mut table =
+        format!("\n[{LIMITED_STUDY}]\n{}", line(limit_key(count), percent(limits.most)));
+    if !limits.limits.is_empty() {
+        let limits = limits.limits.iter();
         let limits = limits.map(|(of, most)| format!("{} = {}", key(of), percent(*most)));
         table += &line("limits", format!("{{ {} }}", limits.collect::<Vec<_>>().join(", ")));
     }
-    if gate.allow_undecided {
+    if limits.allow_undecided {
         table += &line("allow-undecided", "true");
     }
     table

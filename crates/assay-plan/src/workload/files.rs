@@ -31,24 +31,6 @@ pub struct WorkloadFile<'a> {
     pub text: &'a str,
 }
 
-/// Options for the scripts of a workload.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ScriptOptions {
-    /// Scale factor of pgbench's tables; defaults to 1.
-    pub scale: Option<u32>,
-    /// Variables, each `NAME=VALUE`, as parsed by [`crate::script_variable`].
-    pub define: Vec<String>,
-}
-
-impl ScriptOptions {
-    pub fn given(&self) -> Option<&'static str> {
-        match self {
-            Self { scale: Some(_), .. } => Some("--scale"),
-            Self { define, .. } => (!define.is_empty()).then_some("--define"),
-        }
-    }
-}
-
 pub(super) fn stem(path: &str) -> String {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let name = file.rsplit_once('.').map_or(file, |(name, _)| name);

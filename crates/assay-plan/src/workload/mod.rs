@@ -15,8 +15,9 @@ mod values;
 use assay_model::{Class, Definition, LuaScript, Test, UserData, test_name};
 use assay_workloads::define;
 
-pub use files::{FileExtent, ReadFile, ReadFileOf, ScriptOptions, UserFile, WorkloadFile};
-pub use pgbench::{PGBENCH_SCRIPTS, pgbench_script, script_variable};
+pub use files::{FileExtent, ReadFile, ReadFileOf, UserFile, WorkloadFile};
+pub(crate) use pgbench::script_variable;
+pub use pgbench::{PGBENCH_SCRIPTS, ScriptOptions, pgbench_script};
 pub use scripts::NamedFile;
 
 use self::files::stem;
@@ -118,8 +119,11 @@ fn of_file(
     match FileForm::detect(path, text) {
         FileForm::Toml => {}
         FileForm::Lua => {
-            return Err(FileFault::of_file("this is a Lua script of sysbench, which is no workload file").hint(
-                "`--workload` takes it in `compare`, `gate`, `count`, `bisect` and `run`, and `--script` in `bench`",
+            return Err(FileFault::of_file(
+                "this is a Lua script of sysbench, which is no workload file",
+            )
+            .hint(
+                "the commands that plan a study take it as `--workload`, and `bench` as `--script`",
             ));
         }
         FileForm::Dump => {
@@ -145,6 +149,10 @@ fn of_file(
         return Err(FileFault::of_file(format!("`{option}` is for scripts of pgbench")));
     }
     read::read(&stem(path), text, &|named, wanted| files(path, named, wanted), more)
+}
+
+pub fn is_pgbench(path: &str, text: &str) -> bool {
+    FileForm::detect(path, text) == FileForm::Pgbench
 }
 
 pub fn is_lua(path: &str, text: &str) -> bool {

@@ -7,17 +7,42 @@ mod reader;
 mod state;
 mod variables;
 
-use assay_model::limits::user::{STEPS, VARIABLES};
+use assay_model::limits::user::{SCALE, STEPS, VARIABLES};
 use assay_model::{Transaction, UserTable};
+use assay_options::whole;
+use clap::Args;
 
 use self::state::ScriptState;
-use super::files::ScriptOptions;
 use crate::document::{FileFault, FileResult};
 
 pub use builtin::{PGBENCH_SCRIPTS, pgbench_script};
-pub use variables::script_variable;
+pub(crate) use variables::script_variable;
 
 const BYTES_MAX: usize = 16 << 20;
+
+/// Options for the scripts of a workload.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
+#[group(skip)]
+pub struct ScriptOptions {
+    /// Scale factor of the tables of pgbench scripts [default: 1]
+    #[arg(long, value_name = "N", value_parser = whole(SCALE))]
+    #[arg(allow_negative_numbers = true, hide_short_help = true)]
+    pub scale: Option<u32>,
+
+    /// Define a variable for pgbench scripts
+    #[arg(long, short = 'D', value_name = "NAME=VALUE", value_parser = script_variable)]
+    #[arg(hide_short_help = true)]
+    pub define: Vec<String>,
+}
+
+impl ScriptOptions {
+    pub fn given(&self) -> Option<&'static str> {
+        match self {
+            Self { scale: Some(_), .. } => Some("--scale"),
+            Self { define, .. } => (!define.is_empty()).then_some("--define"),
+        }
+    }
+}
 
 pub(super) struct PgbenchScript {
     pub(super) transaction: Transaction,

@@ -123,15 +123,19 @@ pub(super) fn definition(
     workload: &str,
     schema: Schema,
 ) -> Definition {
-    let script =
-        Script { steps: Vec::new(), draw: Distribution::Uniform, rows: None, mix, scratch: None };
+    let (steps, scratch) = (Vec::new(), Vec::new());
+    let script = Script { steps, draw: Distribution::Uniform, rows: None, mix, scratch };
     let group = Group { rank: 0, word: workload.to_owned(), title: workload.to_owned() };
     Definition {
         class,
         // The order of reads and writes in the application is unknown.
         start_from: StartFrom::Fresh,
         roles: vec![Role { script, clients: None, pacing: Pacing::Closed }],
-        planning: PlanningFacts { rows_per_event: 1, ..PlanningFacts::default() },
+        planning: PlanningFacts {
+            rows_per_event: 1,
+            judges_tail: true,
+            ..PlanningFacts::default()
+        },
         ..statementless(name, &does, group, schema)
     }
 }

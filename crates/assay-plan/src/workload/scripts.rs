@@ -3,8 +3,8 @@
 use assay_model::limits::user::{SCRIPTS, WEIGHT};
 use assay_model::{Class, Definition, Transaction, UserData, UserTable, thousands};
 
-use super::files::{ScriptOptions, WorkloadFile, stem};
-use super::pgbench::{self, pgbench_script};
+use super::files::{WorkloadFile, stem};
+use super::pgbench::{self, ScriptOptions, pgbench_script};
 use super::read::{definition, summary};
 use crate::document::{FileError, FileFault, FileResult};
 

@@ -51,7 +51,7 @@ fn prefix(catalog: &Catalog, product: Product, path: &Path) -> Result<Prefix> {
             build_tree(&path, &source).ok_or_else(|| wrong(NOT_INSTALLED.to_owned()))?
         }
         None => {
-            let found = layout::find(&path, candidates, &version, Libraries::Host);
+            let found = layout::find(&path, candidates, &version, Libraries::Installed);
             layout::under(&path, &found.map_err(|error| wrong(error.to_string()))?)
         }
     };
@@ -185,6 +185,30 @@ mod tests {
         assert!(error.to_string().contains("cmake --install"), "{error}");
         let error = prefix(&catalog, Product::Postgres, build.path()).unwrap_err();
         assert!(error.to_string().ends_with("has a server of mysql, not of postgres"), "{error}");
+    }
+
+    #[test]
+    fn a_prefix_may_be_links_and_have_debians_layout() {
+        let debian = tempfile::tempdir().unwrap();
+        let root = debian.path().join("lib/postgresql/17");
+        fs::create_dir_all(root.join("bin")).unwrap();
+        fs::create_dir_all(root.join("lib")).unwrap();
+        fs::create_dir_all(debian.path().join("share/postgresql/17")).unwrap();
+        let script = "#!/bin/sh\necho 'postgres (PostgreSQL) 17.2'\n";
+        fs::write(root.join("bin/postgres"), script).unwrap();
+        let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        fs::set_permissions(root.join("bin/postgres"), executable).unwrap();
+        let catalog = Catalog::built_in().unwrap();
+        let found = prefix(&catalog, Product::Postgres, &root).unwrap();
+        assert!(found.layout.share_dir.ends_with("share/postgresql/17"), "{found:?}");
+
+        let server = filled(&["bin/mysqld", "share/charsets/Index.xml", "lib/plugin/x.so"]);
+        let links = tempfile::tempdir().unwrap();
+        for name in ["bin", "share", "lib"] {
+            std::os::unix::fs::symlink(server.path().join(name), links.path().join(name)).unwrap();
+        }
+        let found = prefix(&catalog, Product::MySql, links.path()).unwrap();
+        assert_eq!(found.layout.share_dir, fs::canonicalize(links.path()).unwrap().join("share"));
     }
 
     #[test]

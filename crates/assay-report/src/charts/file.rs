@@ -79,7 +79,7 @@ const STYLE: &str = "text{font:12px 'DejaVu Sans',Verdana,Arial,sans-serif;fill:
     .slower{color:#a84300}.faster{color:#00609c}.same{color:#5c626b}.undecided{color:#6d5a86}\
     .failed,.uneven{color:#a3195b}text.verdict{fill:currentColor}\
     .line0{color:#1f77b4}.line1{color:#d9622b}.line2{color:#2a9d5c}.line3{color:#b34fc4}.line4{color:#a58a00}\
-    .line5{color:#6b7280}.cell{fill:#f7f6f3}.cell.better{fill:#bcdcf2}.cell.worse{fill:#f6dd96}.mark{fill:#1b1d21}";
+    .line5{color:#6b7280}.cell{fill:#f7f6f3}.cell.better{fill:#bcdcf2}.cell.worse{fill:#f3cfb4}.mark{fill:#1b1d21}";
 
 /// A standalone file; title and description are for those who cannot see it.
 pub(crate) fn file(paper: Paper, height: f64, title: &str, description: &str) -> String {

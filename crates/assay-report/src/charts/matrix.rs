@@ -30,8 +30,9 @@ fn chart(study: &JudgedStudy, matrix: &Matrix, sections: &[MatrixSection]) -> Ch
     let of_setup = study.of_setup(setup);
     let heading = format!("Relative QPS{of_setup}");
     let note = format!(
-        "QPS divided by that of {}. Blue: above 1.05, yellow: below 0.95, as in published tables. A bar at the left of \
-         a cell: the test changed at this version, against the one before it. Intervals are in the other charts.",
+        "QPS divided by that of {}. Blue: above 1.05, orange: below 0.95, the limits of published tables. A bar at \
+         the left of a cell: the test changed at this version, against the one before it. Intervals are in the other \
+         charts.",
         study.base_label()
     );
     let rows = || sections.iter().flat_map(|section| &section.rows);

@@ -5,6 +5,7 @@ pub(crate) mod curves;
 pub(crate) mod drawing;
 mod file;
 pub(crate) mod flame;
+pub(crate) mod heat;
 mod ibench;
 pub(crate) mod marks;
 mod matrix;

@@ -39,7 +39,7 @@ pub(crate) const CELL_COLUMNS: &[FileField<CellJudgement>] = file_fields! { |stu
     "workload_version", "", measured(study, study.record.study.workload_version), only_csv(25);
     "terms", "", study.record.study.terms.as_deref(), only_csv(32);
     "test", "name of the test", it.cell.test.name(), csv(2, "test");
-    "group", "`point`, `range-1`, `range-2`, `writes`, or the group of the suite",
+    "group", "`point`, `range-1`, `range-2`, `writes`, `extra`, or the group of the suite",
         it.group.word.as_str(), csv(3, "group");
     "clients", CLIENTS, it.cell.setup.clients, csv(4, "clients");
     "tables", TABLES, if_known(study, it.cell.setup.tables), csv(5, "tables");
@@ -83,6 +83,9 @@ pub(crate) const CELL_COLUMNS: &[FileField<CellJudgement>] = file_fields! { |stu
     "cpu", "", it.cpu.as_ref().map(|it| json(CPU, study, it)), below(|| facts(CPU));
     "cpu_total", "", it.cpu_total().map(|it| json(CPU, study, &it)),
         below(|| all_described(CPU_TOTAL));
+    "p99", "", it.p99.as_ref().map(|it| json(P99, study, it)), below(|| facts(P99));
+    "dispersion", "", it.dispersion.as_ref().map(|it| json(DISPERSION, study, it)),
+        below(|| facts(DISPERSION));
     "detectable", "smallest relative change that four of five such studies would call",
         it.detectable, csv(23, "detectable");
     "beyond_threshold", "confidence that the change exceeds the threshold, 0 to 1",
@@ -136,7 +139,7 @@ pub(crate) fn system_name(record: &StudyRecord, index: usize) -> &str {
 /// A slice may be of several kinds.
 const TROUBLED_BY: &[FileField<TroubleCounts>] = file_fields! { |study, by: TroubleCounts|
     "steal", "of these, with CPU time taken by the hypervisor", by.steal;
-    "other_process", "of these, beside other busy processes", by.other_process;
+    "other_process", "of these, while other processes were busy", by.other_process;
     "clock_jump", "of these, with a jump of the clock", by.clock_jump;
     "throttled", "of these, in which real-time threads had to wait", by.throttled;
 };
@@ -294,6 +297,23 @@ const CPU: &[FileField<CpuJudgement>] = file_fields! { |study, it: CpuJudgement|
         it.verdict.word(), csv(LAST, "serving_cpu_verdict");
 };
 
+const P99: &[FileField<CpuJudgement>] = file_fields! { |study, it: CpuJudgement|
+    "ratio",
+        "99th percentile of latencies divided by that of the base, an interval; `p99` is null for the base, for \
+         microbenchmarks, for slices of fewer than 200 events, and where the test failed",
+        it.ratio, ends(LAST, "p99_ratio");
+    "verdict", "`more` or `less`, by more than 10%, `same` or `undecided`",
+        it.verdict.word(), csv(LAST, "p99_verdict");
+};
+
+const DISPERSION: &[FileField<CpuJudgement>] = file_fields! { |study, it: CpuJudgement|
+    "ratio",
+        "99th percentile divided by the median, and that divided by the same of the base, an interval; null where \
+         `p99` is",
+        it.ratio, ends(LAST, "dispersion_ratio");
+    "verdict", "the verdict on it, as in `p99`", it.verdict.word(), csv(LAST, "dispersion_verdict");
+};
+
 const CPU_TOTAL: &[(&str, &str)] = &[
     (
         "ratio",
@@ -334,7 +354,7 @@ const COUNTED: &[(&str, &str)] = &[
     ("ratio", "the same divided by that of the base, an interval; null for the base"),
     (
         "verdict",
-        "`more`, `fewer`, `same` or `undecided`; null for the base. `gate --max-more` and `bisect` use this count",
+        "`more`, `fewer`, `same` or `undecided`; null for the base. Limits of instructions and searches use it",
     ),
 ];
 
@@ -348,7 +368,7 @@ fn counted_total_facts() -> Vec<FieldFacts> {
 }
 
 const COUNTED_FUNCTIONS: &[(&str, &str)] = &[
-    ("functions[].name", "a function, or several that are told together"),
+    ("functions[].name", "a function, or several under one name"),
     ("functions[].object", "the file that holds its code"),
     (
         "functions[].by",

@@ -15,7 +15,6 @@ use crate::number::Digits;
 use crate::sections::study::JudgedStudy;
 
 /// The cells of studies, one study after the other.
-#[must_use]
 pub fn cells_csv(studies: &[(&StudyRecord, &Judgement)]) -> String {
     let fields = csv_fields(CELL_COLUMNS);
     let rows = studies.iter().flat_map(|(record, judgement)| {

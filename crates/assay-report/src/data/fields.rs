@@ -1,5 +1,7 @@
 //! Meanings of the JSON fields: the table in the reference. A test compares it with the output.
 
+use assay_model::LIMITED_STUDY;
+
 use super::cell::CELL_COLUMNS;
 use super::field::{FieldFacts, all_described, facts};
 use super::json::EVENTS;
@@ -16,8 +18,8 @@ const STUDY: &[(&str, &str)] = &[
     ("study.threshold", "smallest relative change of practical interest, such as 0.02"),
     (
         "study.judge",
-        "what decides the answer, a gate, and when enough is measured: `both`, `time` or `cpu`; null for published \
-         results, and if only instructions were counted",
+        "what decides the answer and the limits, and when enough is measured: `both`, `time` or `cpu`; null for \
+         published results, and if only instructions were counted",
     ),
     ("study.budget_s", "time that the study may take, seconds"),
     ("study.elapsed_s", "time that it took, seconds"),
@@ -113,7 +115,7 @@ const RANKING: &[(&str, &str)] = &[
     ),
     (
         "ranking.overall.pairs[].verdict",
-        "`slower` if they are told apart, `same` within the threshold, or `undecided`",
+        "`slower` if they certainly differ, `same` within the threshold, or `undecided`",
     ),
     ("ranking.overall.unranked[]", "systems that failed, did not answer or were not measured"),
     ("ranking.tests[].test", "the same in one test: its name"),
@@ -130,20 +132,23 @@ const RANKING: &[(&str, &str)] = &[
     ("ranking.tests[].unranked[]", "as in `ranking.overall`"),
 ];
 
-const GATE: &[(&str, &str)] = &[
-    ("seconds[].*", "course of a test second by second, in studies of several client counts"),
-    ("gate.verdict", "`passed`, `exceeded`, `undecided` or `failed`"),
-    ("gate.judge", "what its limits apply to: `time`, `cpu` or `instructions`"),
-    ("gate.allow_undecided", "whether undecided tests let the gate pass"),
-    ("gate.passed", "number of tests that keep their limit"),
-    ("gate.exceeded", "number of tests beyond their limit"),
-    ("gate.undecided", "number of undecided tests"),
-    ("gate.failed", "number of tests that could not be measured"),
-    ("gate.cells[].*", "each test with its limit, the limited ratio, verdict and advice"),
+const SECONDS: &[(&str, &str)] =
+    &[("seconds[].*", "course of a test second by second, in studies of several client counts")];
+
+/// Of an object with the name [`LIMITED_STUDY`].
+const LIMITS: &[(&str, &str)] = &[
+    ("verdict", "`passed`, `exceeded`, `undecided` or `failed`"),
+    ("judge", "what its limits apply to: `time`, `cpu` or `instructions`"),
+    ("allow_undecided", "whether undecided tests pass too"),
+    ("passed", "number of tests that keep their limit"),
+    ("exceeded", "number of tests beyond their limit"),
+    ("undecided", "number of undecided tests"),
+    ("failed", "number of tests that could not be measured"),
+    ("cells[].*", "each test with its limit, the limited ratio, verdict and advice"),
 ];
 
 const FINDINGS: &[(&str, &str)] = &[
-    ("missing[].system", "a system that was asked for and takes no part, because it cannot be had"),
+    ("missing[].system", "a system that could not be fetched, and is not measured"),
     ("missing[].why", "why"),
     ("config[].system", "a system that does not take an option of the config file"),
     ("config[].option", "the option"),
@@ -192,13 +197,13 @@ const FINDINGS: &[(&str, &str)] = &[
     ("answers[].compared", "number of events in which it was compared, each with other values"),
     ("answers[].base", "the answer of the base, as far as it differs"),
     ("answers[].here", "the answer of the system, as far as it differs"),
-    ("restored[].system", "a system that told something while a dump was restored"),
+    ("restored[].system", "a system with messages while a dump was restored"),
     ("restored[].what", "`error`, `warning`, `left-out`, `empty`, `made` or `login`"),
     ("restored[].file", "the name of the dump"),
     ("restored[].line", "the line where the statement begins; 0 if it is about all of the dump"),
     ("restored[].statement", "the first line of the statement"),
     ("restored[].message", "what the system said, or what was left out"),
-    ("restored[].count", "how often it was told"),
+    ("restored[].count", "how often the message came"),
     (
         "valgrind_cpu.hidden[]",
         "features of the CPU that valgrind hid from servers, as in `/proc/cpuinfo`, if it counted",
@@ -210,8 +215,8 @@ const FINDINGS: &[(&str, &str)] = &[
 ];
 
 /// Schema 1, as a table in Markdown.
-#[must_use]
 pub fn json_fields() -> String {
+    let limits = format!("{LIMITED_STUDY}.");
     let all = [
         ("", all_described(STUDY)),
         ("cells[].", facts(CELL_COLUMNS)),
@@ -222,7 +227,8 @@ pub fn json_fields() -> String {
         ("lines[].", facts(LINES)),
         ("crossovers[].", facts(CROSSOVERS)),
         ("totals[].", facts(TOTALS)),
-        ("", all_described(GATE)),
+        ("", all_described(SECONDS)),
+        (limits.as_str(), all_described(LIMITS)),
         ("twin.", facts(TWIN)),
         ("", all_described(FINDINGS)),
         ("events[].", facts(EVENTS)),

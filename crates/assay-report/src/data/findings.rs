@@ -4,13 +4,14 @@ use assay_model::{
     AnswerDifference, AnswerPart, Class, DumpFinding, EventKind, Severity, StudyRecord,
     Transaction, UntakenOption,
 };
-use assay_verdict::{CellJudgement, PlanFindings};
+use assay_verdict::CellJudgement;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::field::{FileField, file_fields, json};
 use super::value::JsonValue;
 use crate::sections::answers::{self, AnswersByStatement, only_kind, sql_text};
+use crate::sections::outcomes::plan_changed;
 use crate::sections::startup;
 use crate::sections::study::JudgedStudy;
 
@@ -190,17 +191,4 @@ impl CountedAnswers {
             warnings: values(AnswerPart::Warnings),
         })
     }
-}
-
-/// `None` if the plans were not compared.
-fn plan_changed(record: &StudyRecord, judged: &CellJudgement) -> Option<bool> {
-    let base = record.systems.iter().position(|it| it.is_base)?;
-    let system = judged.system;
-    let data = judged.cell.setup.data();
-    let ran =
-        |system: usize| record.instances.iter().any(|it| (it.system, it.data) == (system, data));
-    let dialect = |system: usize| Some(record.systems.get(system)?.spec.product.dialect());
-    let is_compared =
-        base != system && dialect(base) == dialect(system) && ran(base) && ran(system);
-    is_compared.then(|| PlanFindings::new(&record.audit).differ(judged.cell, [base, system]))
 }

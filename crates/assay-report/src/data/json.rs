@@ -1,8 +1,10 @@
 //! JSON, schema 1. A figure that was never measured is null.
 
+use std::collections::BTreeMap;
+
 use assay_model::{
-    Artifact, AuditFinding, Examination, Host, Priority, Product, RealtimeAccess, ShardRun,
-    StudyEvent, StudyRecord, System, TableForm, printable_json,
+    Artifact, AuditFinding, Examination, Host, LIMITED_STUDY, Priority, Product, RealtimeAccess,
+    ShardRun, StudyEvent, StudyRecord, System, TableForm, printable_json,
 };
 use assay_verdict::{InstructionSets, Judgement, NodeSummary, instruction_sets, weighted_totals};
 use serde::Serialize;
@@ -52,8 +54,9 @@ struct StudyJson<'a> {
     totals: Vec<JsonValue>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     seconds: Vec<JsonValue>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gate: Option<JsonValue>,
+    /// By its name for users, if there are any.
+    #[serde(flatten)]
+    limits: BTreeMap<&'static str, JsonValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     twin: Option<JsonValue>,
     /// The machines, if several measured shards of the study.
@@ -245,7 +248,7 @@ pub(crate) fn render(record: &StudyRecord, judgement: &Judgement) -> String {
         crossovers: json_rows(sections::CROSSOVERS, judged, &judgement.crossovers),
         totals: totals.iter().map(|total| json(sections::TOTALS, judged, total)).collect(),
         seconds: sections::courses(judged),
-        gate: sections::gate(judged),
+        limits: sections::limits(judged).map(|it| (LIMITED_STUDY, it)).into_iter().collect(),
         twin: sections::twin(judged),
         nodes: judgement.nodes.iter().flat_map(|nodes| &nodes.each).map(NodeRow::new).collect(),
         missing: findings::missing(record),

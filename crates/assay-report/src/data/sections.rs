@@ -1,9 +1,9 @@
 //! The parts of the JSON besides its cells: groups, the ranking, steps, lines of versions, crossovers, totals, courses
-//! by second, the gate and the twin.
+//! by second, the limits and the twin.
 
 use assay_model::{CellId, SameOption, SameReason, SameSystems, System};
 use assay_verdict::{
-    ActiveSecond, CellJudgement, Crossover, GateCell, GateVerdict, GroupSummary, LineStep,
+    ActiveSecond, CellJudgement, Crossover, GroupSummary, LimitVerdict, LimitedCell, LineStep,
     LineSummary, MainStep, Ranking, SystemSummary, VerdictDoubt, WeightedTotal, active_seconds,
 };
 
@@ -11,7 +11,7 @@ use super::cell::{CLIENTS, ROWS, TABLES, if_known, latencies, system_name};
 use super::field::{FileField, all_described, file_fields, json};
 use super::value::JsonValue;
 use crate::sections::caveats::detectable;
-use crate::sections::gate::{LimitedFigure, limited_figure, why};
+use crate::sections::limits::{LimitedFigure, limited_figure, why};
 use crate::sections::reasons;
 use crate::sections::study::JudgedStudy;
 
@@ -217,25 +217,25 @@ fn second(second: &ActiveSecond) -> JsonValue {
     ])
 }
 
-/// `None` if the study is not a gate.
-pub(super) fn gate(study: &JudgedStudy<'_>) -> Option<JsonValue> {
-    let (gate, limits) = (study.judgement.gate.as_ref()?, study.record.study.gate.as_ref()?);
+/// `None` if the study has no limits.
+pub(super) fn limits(study: &JudgedStudy<'_>) -> Option<JsonValue> {
+    let (judged, limits) = (study.judgement.limits.as_ref()?, study.record.study.limits.as_ref()?);
     Some(JsonValue::object([
-        ("verdict", gate.verdict().word().into()),
+        ("verdict", judged.verdict().word().into()),
         ("judge", limited_figure(study).word().into()),
         ("allow_undecided", limits.allow_undecided.into()),
-        ("passed", gate.count(GateVerdict::Passed).into()),
-        ("exceeded", gate.count(GateVerdict::Exceeded).into()),
-        ("undecided", gate.count(GateVerdict::Undecided).into()),
-        ("failed", gate.count(GateVerdict::Failed).into()),
-        ("cells", gate.cells.iter().map(|cell| gate_cell(study, cell)).collect()),
+        ("passed", judged.count(LimitVerdict::Passed).into()),
+        ("exceeded", judged.count(LimitVerdict::Exceeded).into()),
+        ("undecided", judged.count(LimitVerdict::Undecided).into()),
+        ("failed", judged.count(LimitVerdict::Failed).into()),
+        ("cells", judged.cells.iter().map(|cell| limited_cell(study, cell)).collect()),
     ]))
 }
 
 /// One system in one cell, with its limit: a slowdown, or additional CPU or instructions. Its bounds are those of the
 /// sequential look, not the 95% interval of the cell. `needs_times` is the multiple of the measuring time that would
 /// decide it if the estimate is right.
-fn gate_cell(study: &JudgedStudy<'_>, cell: &GateCell) -> JsonValue {
+fn limited_cell(study: &JudgedStudy<'_>, cell: &LimitedCell) -> JsonValue {
     let limit = |is_it: bool, value: JsonValue| if is_it { value } else { JsonValue::Absent };
     let figure = limited_figure(study);
     let [is_timed, is_of_cpu, is_counted] =

@@ -15,7 +15,6 @@ pub use feed::{Feed, FeedRender, FeedStudy, FeedText};
 /// In the order of the documentation.
 pub const FEEDS: [&Feed; 4] = [&bmf::FEED, &github::FEED, &otava::FEED, &openmetrics::FEED];
 
-#[must_use]
 pub fn feed_of_file(name: &str) -> Option<&'static Feed> {
     let name = name.to_ascii_lowercase();
     let is_its = |feed: &&&Feed| feed.endings.iter().any(|ending| name.ends_with(ending));
@@ -23,7 +22,6 @@ pub fn feed_of_file(name: &str) -> Option<&'static Feed> {
 }
 
 /// Markdown table of all feeds, for the documentation.
-#[must_use]
 pub fn feed_table() -> String {
     let mut text =
         "| format | read by | file ending | undecided | failed |\n|---|---|---|---|---|\n"

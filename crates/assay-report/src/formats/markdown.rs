@@ -1,4 +1,4 @@
-//! Markdown for GitHub: details are folded, and no text is markup.
+//! Markdown for GitHub: details are folded, and of a text, only its code is markup.
 
 use assay_model::printable_lines;
 
@@ -19,7 +19,6 @@ pub(super) const FORMAT: Format = Format {
 
 impl Page<'_> {
     /// Charts of the page, and Markdown that shows them as files with this extension, such as `svg`.
-    #[must_use]
     pub fn with_charts(&self, ending: &str) -> (Vec<ChartFile>, String) {
         let charts = self.charts();
         let text = with_images(self, Images { charts: &charts, ending });
@@ -45,10 +44,10 @@ fn blocks(all: &[Block<'_>], level: usize) -> Vec<String> {
 fn parts(block: &Block<'_>, level: usize) -> Vec<String> {
     match block {
         Block::Answer(lines) => {
-            lines.iter().map(|line| format!("**{}**", escaped(line.trim()))).collect()
+            lines.iter().map(|line| format!("**{}**", words(line.trim()))).collect()
         }
         Block::Lines(lines) => lines.iter().map(|line| at_start(line.trim())).collect(),
-        Block::Notes(lines) => lines.iter().map(|line| escaped(&sentence(line))).collect(),
+        Block::Notes(lines) => lines.iter().map(|line| words(&sentence(line))).collect(),
         Block::Prose(_, lines) => lines.iter().map(|line| at_start(line.plain().trim())).collect(),
         Block::Heading(_, text) => vec![format!("**{}**", escaped(&text.plain()))],
         Block::List(ItemList { items, .. }) => list(items.iter().map(|item| item.text.plain())),
@@ -149,7 +148,17 @@ fn at_start(text: &str) -> String {
     let (number, rest) = text.split_at(digits);
     let is_mark =
         if digits > 0 { rest.starts_with(['.', ')']) } else { rest.starts_with(['-', '+', '=']) };
-    format!("{number}{}{}", if is_mark { "\\" } else { "" }, escaped(rest))
+    format!("{number}{}{}", if is_mark { "\\" } else { "" }, words(rest))
+}
+
+/// Text between backticks is code. Without letters, it would be no code in Markdown.
+fn words(text: &str) -> String {
+    let part = |(number, part): (usize, &str)| match number % 2 {
+        1 if !part.is_empty() => code(part),
+        1 => "\\`\\`".to_owned(),
+        _ => escaped(part),
+    };
+    crate::text::parts(text).into_iter().enumerate().map(part).collect()
 }
 
 fn escaped(text: &str) -> String {

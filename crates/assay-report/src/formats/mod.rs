@@ -8,13 +8,15 @@ mod text;
 
 use crate::page::Format;
 
-/// In the order of the documentation.
+/// In the order of the documentation: those of all pages. [`Format::BRIEF`] is only for studies.
 pub const FORMATS: [Format; 5] =
     [Format::TEXT, Format::HTML, Format::MARKDOWN, Format::CSV, Format::JSON];
 
 impl Format {
     /// Tables for a terminal.
     pub const TEXT: Self = text::FORMAT;
+    /// Half a page of text.
+    pub const BRIEF: Self = text::BRIEF;
     pub const HTML: Self = html::FORMAT;
     /// Tables for an issue, a pull request or a post.
     pub const MARKDOWN: Self = markdown::FORMAT;
@@ -31,7 +33,6 @@ impl Format {
         render: |page, _| page.json(),
     };
 
-    #[must_use]
     pub fn of_extension(extension: &str) -> Option<Self> {
         FORMATS.into_iter().find(|format| format.extensions.contains(&extension))
     }

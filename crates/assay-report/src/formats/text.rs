@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr as _;
 use crate::document::{
     Block, Column, Indent, ItemList, Medium, PageDocument, Section, Table, Wish,
 };
-use crate::page::{Format, TextOptions};
+use crate::page::{Format, Page, TextOptions};
 use crate::text::Text;
 
 pub(super) const FORMAT: Format = Format {
@@ -19,6 +19,27 @@ pub(super) const FORMAT: Format = Format {
         Some(page.shown(&wish, |document| render(document, *options)))
     },
 };
+
+pub(super) const BRIEF: Format = Format {
+    word: "brief",
+    about: "Half a page: the answer, three findings, what is open, and where the numbers are",
+    extensions: &[],
+    render: |page, _| brief(page),
+};
+
+/// Findings of half a page, its lines, and its columns, whatever the terminal.
+const FINDINGS: usize = 3;
+const LINES: usize = 25;
+const COLUMNS: usize = 80;
+
+/// With as many findings as fit.
+fn brief(page: &Page<'_>) -> Option<String> {
+    let options = TextOptions { width: COLUMNS, color: false, verbose: false };
+    let shown = |findings| Some(render(&page.brief(findings)?, options));
+    let fits = |text: &String| text.lines().count() <= LINES;
+    let fitting = (2..=FINDINGS).rev().filter_map(shown).find(fits);
+    fitting.or_else(|| shown(1))
+}
 
 /// A text with more lines than this repeats its answer at the end, next to the prompt.
 const SCREEN: usize = 40;

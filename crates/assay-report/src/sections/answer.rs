@@ -7,7 +7,7 @@ use assay_verdict::{CellJudgement, JudgedFigure, SystemSummary, WeightedTotal, w
 
 use super::caveats::Caveats;
 use super::study::JudgedStudy;
-use super::{counts, cpu, gate, ranking, reasons};
+use super::{counts, cpu, limits, outcomes, ranking, reasons};
 use crate::document::{Block, Figure, Frame, TableCell, Wish};
 use crate::number::{change, figure};
 use crate::ratio::{Quotient, Ratio, change_in_words, short};
@@ -34,15 +34,15 @@ struct SystemAnswer<'a> {
     cells: Vec<&'a CellJudgement>,
 }
 
-/// With the result of a gate, which comes first except on a page.
+/// With the result of limits, which comes first except on a page.
 pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
     let (answers, caveats) = (answers(study), Caveats::new(study));
     if wish.is_page() {
         let mut blocks = cards(study, &answers, &caveats);
-        blocks.extend(gate::blocks(study, wish));
+        blocks.extend(limits::blocks(study, wish));
         return blocks;
     }
-    let mut blocks = gate::blocks(study, wish);
+    let mut blocks = limits::blocks(study, wish);
     blocks.push(Block::Answer(answer_lines(study, &answers, &caveats)));
     blocks.push(Block::Lines(caveat_lines(&answers, caveats)));
     blocks
@@ -52,16 +52,17 @@ pub(super) fn lines(study: &JudgedStudy) -> Vec<String> {
     answer_lines(study, &answers(study), &Caveats::new(study))
 }
 
-/// Systems that are the same, the ranking of three or more systems, and a line for each system, or the false calls if
-/// the base is only compared with itself. A suspicious audit is stamped on the line after the equal systems.
+/// Systems that are the same, what happens to a user's statements, the ranking of three or more systems, and a line for
+/// each system, or the false calls if the base is only compared with itself. A suspicious audit is stamped on the line
+/// after the equal systems.
 fn answer_lines(study: &JudgedStudy, answers: &[SystemAnswer], caveats: &Caveats) -> Vec<String> {
     let sentences: Vec<String> = if answers.is_empty() {
         caveats.twins.clone()
     } else {
         answers.iter().map(|answer| answer.sentence.clone()).collect()
     };
-    let fastest = fastest(study).into_iter();
-    let mut lines: Vec<String> = fastest.chain(contradictions(study)).chain(sentences).collect();
+    let first = outcomes::headlines(study).into_iter().chain(fastest(study));
+    let mut lines: Vec<String> = first.chain(contradictions(study)).chain(sentences).collect();
     if let (Some(first), false) = (lines.first_mut(), caveats.suspicious.is_empty()) {
         *first = format!("[suspicious audit] {first}");
     }
@@ -69,7 +70,7 @@ fn answer_lines(study: &JudgedStudy, answers: &[SystemAnswer], caveats: &Caveats
 }
 
 /// The fastest of three or more systems, if time decides the study.
-fn fastest(study: &JudgedStudy) -> Option<String> {
+pub(super) fn fastest(study: &JudgedStudy) -> Option<String> {
     ranking::headline(study).filter(|_| study.figure() == JudgedFigure::Time)
 }
 
@@ -115,7 +116,8 @@ fn caveat_lines(answers: &[SystemAnswer], caveats: Caveats) -> Vec<String> {
 /// Warnings above the heading of a page.
 pub(super) fn above(study: &JudgedStudy) -> Vec<Block<'static>> {
     let caveats = Caveats::new(study);
-    let same = Block::prose("", caveats.same.iter().map(|it| Text::from(sentence(it))));
+    let same = caveats.same.iter().map(|line| Text::from(study.sentence(line)));
+    let same = Block::prose("", same);
     let mut blocks = Block::part(Frame::Warning, "stamp", same);
     if caveats.suspicious.is_empty() {
         return blocks;
@@ -141,13 +143,13 @@ fn cards(study: &JudgedStudy, answers: &[SystemAnswer], caveats: &Caveats) -> Ve
     let scale = if study.counts_only() { counts::scale(study) } else { study.scale() };
     let cards = answers.iter().flat_map(|answer| card(study, answer, scale));
     let contradictions = contradictions(study).into_iter();
-    let contradictions = Block::prose("", contradictions.map(|it| sentence(&it)));
-    let mut blocks = Block::part(Frame::Warning, "warning", contradictions);
-    let fastest = fastest(study);
-    blocks.extend(Block::prose("fastest", fastest.map(|line| sentence(&line))));
+    let contradictions = Block::prose("", contradictions.map(|line| study.sentence(&line)));
+    let first = outcomes::headlines(study).into_iter().chain(fastest(study));
+    let mut blocks = Block::prose("sentence", first.map(|line| study.sentence(&line)));
+    blocks.extend(Block::part(Frame::Warning, "warning", contradictions));
     blocks.extend(Block::part(Frame::Plain, "answers", cards.collect()));
     let Caveats { suspicious, twins, notes, unmeasured, basis, .. } = caveats;
-    blocks.extend(Block::prose("twin", twins.iter().map(|twin| sentence(twin))));
+    blocks.extend(Block::prose("twin", twins.iter().map(|twin| study.sentence(twin))));
     // Otherwise they are above the heading.
     if suspicious.is_empty() {
         let warnings = warnings(study, caveats).into_iter().enumerate();
@@ -160,7 +162,7 @@ fn cards(study: &JudgedStudy, answers: &[SystemAnswer], caveats: &Caveats) -> Ve
     let unmeasured = unmeasured.iter().map(|what| {
         [bold("Not measured"), words(format!(" {}", sentence(what)))].into_iter().collect()
     });
-    let notes = notes.iter().map(|note| sentence(note).into());
+    let notes = notes.iter().map(|note| study.sentence(note).into());
     let basis = Text::from(sentence(basis));
     blocks.extend(Block::prose("basis", notes.chain(unmeasured).chain([basis])));
     Block::place("answer", "", "", blocks)
@@ -176,7 +178,7 @@ fn warnings(study: &JudgedStudy, caveats: &Caveats) -> Vec<String> {
         format!("{label} is from {origin}, which is not a release channel")
     });
     let warnings = caveats.warnings.iter().cloned().chain(unreleased);
-    warnings.map(|warning| sentence(&warning)).collect()
+    warnings.map(|warning| study.sentence(&warning)).collect()
 }
 
 fn card(study: &JudgedStudy, answer: &SystemAnswer, scale: RatioScale) -> Vec<Block<'static>> {
@@ -218,10 +220,14 @@ fn card(study: &JudgedStudy, answer: &SystemAnswer, scale: RatioScale) -> Vec<Bl
 }
 
 /// The ratio that the study is about, with its verdict. `None` if it was not measured.
-fn judged_ratio(study: &JudgedStudy, cell: &CellJudgement) -> Option<(Estimate, Verdict)> {
+pub(super) fn judged_ratio(
+    study: &JudgedStudy,
+    cell: &CellJudgement,
+) -> Option<(Estimate, Verdict)> {
+    let figure = study.figure();
     match study.counts_only() {
         true => counts::judged_ratio(cell),
-        false => Some((cell.rqps?, cell.verdict)),
+        false => Some((cell.ratio_by(figure)?, cell.verdict_by(figure))),
     }
 }
 
@@ -245,18 +251,19 @@ fn largest_change(study: &JudgedStudy, cell: &CellJudgement) -> Option<Text> {
     let why = why.map(|why| of_class("why", why));
     let spaced = |span| [words(" "), span];
     let (ratio, verdict) = judged_ratio(study, cell)?;
-    let (value, between) = if study.counts_only() {
+    let (value, between, percent) = if study.counts_only() {
         let [value, between] = counts::exact_parts(ratio);
-        (value, Some(between))
+        (value, Some(between), None)
     } else {
         let ratio = Ratio(Some(ratio));
-        (ratio.value(), ratio.interval())
+        (ratio.value(), ratio.interval(), ratio.percent())
     };
     let value = of_class(format!("v {}", verdict.word()), format!("{} {value}", verdict.symbol()));
     let to = format!("#{place}-{}", study.number_of(cell.cell));
     let text = Text::from(link(to, cell.cell.test.name()))
         .and(setup.into_iter().chain([value]).flat_map(spaced))
         .and(interval(between))
+        .and(interval(percent))
         .and(why.into_iter().flat_map(spaced));
     Some(text)
 }

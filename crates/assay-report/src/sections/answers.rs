@@ -262,12 +262,12 @@ pub(super) fn shown(text: &str) -> String {
 pub(crate) type ByStatement<'a> = BTreeMap<&'a str, BTreeSet<&'a str>>;
 
 /// `None` for a mix, and for tests that are not the user's.
-pub(crate) fn only_kind(test: Test) -> Option<&'static Transaction> {
+pub fn only_kind(test: Test) -> Option<&'static Transaction> {
     let mut kinds = test.definition().roles.iter().flat_map(|role| &role.script.mix);
     kinds.next().filter(|_| kinds.next().is_none())
 }
 
-pub(crate) fn sql_text(kind: &Transaction) -> String {
+pub fn sql_text(kind: &Transaction) -> String {
     let sent = kind.steps.iter().filter_map(|step| match step {
         UserStep::Send { sql: PerDialect { mysql, postgres }, .. } => {
             mysql.as_ref().or(postgres.as_ref()).map(marked)

@@ -69,10 +69,15 @@ impl<'r> DetailsTable<'r> {
 
     fn table(&self) -> Table {
         let (base, owner) = (self.study.base_label(), self.study.cpu_owner());
+        let is_open = |cell: &CellJudgement| doubts::beyond_band(self.study, cell).is_some();
+        let open = match self.rows().any(|row| self.study.without_twin(row).any(is_open)) {
+            true => format!(" {CORRECTED}"),
+            false => String::new(),
+        };
         let note = format!(
             "Relative QPS (rQPS): QPS divided by that of {base}, with 95% interval. The band marks changes below the \
              threshold, the line marks 1.00, and an arrow marks a value beyond the scale. CPU ×: {owner} CPU per \
-             operation relative to {base}. Open a test for its other figures."
+             operation relative to {base}. Open a test for its other figures, and for why it is undecided.{open}"
         );
         let class = if self.systems.len() < 2 { "tests one" } else { "tests" }.to_owned();
         let scroll = if self.systems.len() <= 2 { "tall few" } else { "tall" };
@@ -152,7 +157,9 @@ impl<'r> DetailsTable<'r> {
     fn cells(&self, cell: &CellJudgement) -> [TableCell; 3] {
         let study = self.study;
         let ratio = study.ratio_unless_failed(cell);
-        let value = Text::from(bold(ratio.value())).and(interval(ratio.interval()));
+        let value = Text::from(bold(ratio.value()))
+            .and(interval(ratio.interval()))
+            .and(interval(ratio.percent()));
         let class = if ratio.is_far() { "value far" } else { "value" };
         let drawing = self.scale.strip(ratio.0, None, cell.verdict.word());
         let drawing = crate::text::drawing(drawing);
@@ -160,7 +167,8 @@ impl<'r> DetailsTable<'r> {
         let word = Text::from(symbol(study.symbol(cell.verdict)))
             .and([words(format!(" {}", study.word(cell.verdict)))])
             .and(interval(same_within(cell).map(bound)))
-            .and(serving_cpu(study, cell).map(words));
+            .and(serving_cpu(study, cell).map(words))
+            .and(doubts::beyond_band(study, cell).map(crate::text::small));
         let title = beyond_threshold(cell).map(confidence).map(|confidence| {
             let threshold = share(study.threshold());
             format!("confidence that the change exceeds {threshold}: {confidence}")
@@ -216,7 +224,7 @@ impl<'r> DetailsTable<'r> {
         let facts = figures.map(|it| (it.heading().to_owned(), it.explanation().into())).collect();
         let more = [cpu::key(self.study).map(str::to_owned), figure::of_changes(self.study)];
         let more = more.into_iter().flatten().map(|line| format!(" {}", sentence(&line)));
-        let message = format!("{LEGEND}{}", more.collect::<String>());
+        let message = format!("{LEGEND} {CORRECTED}{}", more.collect::<String>());
         let mut blocks = vec![Block::Facts(facts)];
         blocks.extend(Block::prose("", [message]));
         let heading = "What the figures of a test mean";
@@ -344,8 +352,10 @@ fn plans(study: &JudgedStudy, finding: &AuditFinding) -> Vec<Block<'static>> {
 const LEGEND: &str = "Figures per operation (/op) and latencies cover all slices that verdicts use and have no \
     interval. The parts of a change add up to it; those of which it is certain that they changed are bold and have \
     their share. Parts that never change are left out. Counters are those of the server's own status that changed, \
-    per operation. A test may be undecided although its interval excludes 1: verdicts are corrected for multiple \
-    tests and interim looks. Same ±1%: a change by more than 1% is ruled out.";
+    per operation. Same ±1%: a change by more than 1% is ruled out.";
+
+const CORRECTED: &str = "A test may be undecided although its interval excludes 1: verdicts are corrected for multiple \
+    tests and interim looks.";
 
 /// Filter word for tests with any change.
 const CHANGED: &str = "changed";

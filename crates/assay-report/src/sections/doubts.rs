@@ -140,9 +140,9 @@ fn single_pair(record: &StudyRecord) -> String {
     format!("the uncertainty of a single measurement is unknown{remedy}")
 }
 
-/// Whether a finished study can get more time: unless it is a gate or runs each test once.
+/// Whether a finished study can get more time: unless it has limits or runs each test once.
 pub(super) fn takes_more_time(study: &Study) -> bool {
-    study.experiment == Experiment::Interleaved && study.gate.is_none()
+    study.experiment == Experiment::Interleaved && study.limits.is_none()
 }
 
 /// How to measure longer.
@@ -182,6 +182,30 @@ fn blocks_of_needed(doubts: &[VerdictDoubt]) -> String {
         format!("{least} to {most} of the {needed}")
     } else {
         format!("{most} of the {needed}")
+    }
+}
+
+/// Why a test is undecided although its interval excludes 1 and the band, in a few words.
+pub(super) fn beyond_band(study: &JudgedStudy, cell: &CellJudgement) -> Option<&'static str> {
+    let (threshold, rqps) = (study.threshold(), cell.rqps.filter(|rqps| rqps.has_interval())?);
+    if rqps.low <= 1.0 + threshold && rqps.high >= 1.0 / (1.0 + threshold) {
+        return None;
+    }
+    match UndecidedReason::from_doubt(cell.doubt.filter(|_| study.has_verdicts())?) {
+        UndecidedReason::FewBlocks => Some("too few blocks"),
+        UndecidedReason::Smoke => Some("preset smoke"),
+        UndecidedReason::OneBusyBlock => Some("one busy block"),
+        UndecidedReason::SharedTurns => Some("needs normal priority"),
+        UndecidedReason::Paced => Some("limited rates"),
+        UndecidedReason::PerhapsUneven => Some("slow turns"),
+        UndecidedReason::Slices
+        | UndecidedReason::Blocks
+        | UndecidedReason::Hopeless
+        | UndecidedReason::AtThreshold => Some("not certain enough"),
+        UndecidedReason::SinglePair
+        | UndecidedReason::AlsoSlow
+        | UndecidedReason::NoCpu
+        | UndecidedReason::Unmeasured => None,
     }
 }
 

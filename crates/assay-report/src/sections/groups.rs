@@ -117,9 +117,13 @@ fn drawn(study: &JudgedStudy, rows: &[GroupRow]) -> Vec<Block<'static>> {
         );
         Row::new(cells)
     };
-    let note = "Relative QPS over the tests of a group. Thick line and dot: median with 95% interval; thin line: \
-        smallest to largest.";
-    let caption = Some(Caption { note: note.to_owned(), ..Caption::default() });
+    let has_single = shown.iter().any(|row| row.stddev == NONE);
+    let single = if has_single { " Stddev needs at least two tests." } else { "" };
+    let note = format!(
+        "Relative QPS over the tests of a group. Thick line and dot: median with 95% interval; thin line: smallest to \
+         largest.{single}"
+    );
+    let caption = Some(Caption { note, ..Caption::default() });
     let look = Look { class: "groups stack".to_owned(), label: "Groups", ..Look::default() };
     let table = Table { caption, ..Table::new(columns, shown.iter().map(row)).look(look) };
     let reason = |row: &&GroupRow| {

@@ -43,6 +43,8 @@ pub(crate) struct MatrixCell {
     pub(crate) verdict: Option<Verdict>,
     /// Direction of the step from the previous version, if reports name that step.
     pub(crate) step: Option<Verdict>,
+    /// Whether a colour would contradict its verdict: not called, in a study with intervals.
+    is_uncalled: bool,
 }
 
 impl MatrixCell {
@@ -51,11 +53,9 @@ impl MatrixCell {
         self.ratio.map_or_else(String::new, narrow)
     }
 
-    /// The published colour: more than 5% better or worse, on numbers rounded to two decimals. A value with an interval
-    /// is coloured only if its verdict agrees.
+    /// Published tables colour what is more than 5% better or worse, on numbers rounded to two decimals.
     pub(crate) fn shade(&self) -> Shade {
-        let is_open = !matches!(self.verdict, Some(Verdict::Faster | Verdict::Slower));
-        let ratio = self.ratio.filter(|ratio| !(is_open && ratio.has_interval()));
+        let ratio = self.ratio.filter(|_| !self.is_uncalled);
         match ratio.map(|ratio| (100.0 * ratio.value).round()) {
             Some(percent) if percent > 105.0 => Shade::Better,
             Some(percent) if percent < 95.0 => Shade::Worse,
@@ -76,17 +76,18 @@ impl MatrixRow<'_> {
 impl<'a> Matrix<'a> {
     pub(crate) fn new(study: &'a JudgedStudy<'a>) -> Self {
         let systems: Vec<usize> = std::iter::once(study.base).chain(study.others()).collect();
+        let mut ratios = study.judgement.cells.iter().filter_map(|cell| cell.rqps);
+        let has_intervals = ratios.any(|ratio| ratio.has_interval());
+        let cell = |base, &system: &usize| cell(study, base, system, has_intervals);
         let sections: Vec<MatrixSection<'a>> = study.grouped(|base| {
             Some(MatrixRow {
                 cell: study.number_of(base.cell),
                 test: base.cell.test.name(),
                 base_qps: base.qps.map(|qps| qps.value),
-                cells: systems.iter().map(|&system| cell(study, base.cell, system)).collect(),
+                cells: systems.iter().map(|system| cell(base.cell, system)).collect(),
             })
         });
         let labels: Vec<&str> = systems.iter().map(|&system| study.label(system)).collect();
-        let mut rows = sections.iter().flat_map(|section| &section.rows);
-        let has_intervals = rows.any(|row| row.widest().is_some());
         Self { short: versions(&labels), labels, sections, has_intervals }
     }
 
@@ -165,7 +166,7 @@ fn note(study: &JudgedStudy, has_intervals: bool) -> String {
         false => String::new(),
     };
     format!(
-        "Relative QPS: QPS divided by that of {}{marks}. Blue: above 1.05, yellow: below 0.95, as in published \
+        "Relative QPS: QPS divided by that of {}{marks}. Blue: above 1.05, orange: below 0.95, the limits of published \
          tables{called}. A bar at the left: changed against the version before it.{large}",
         study.base_label()
     )
@@ -205,11 +206,13 @@ fn widest(row: &MatrixRow) -> String {
     row.widest().map_or_else(|| NONE.to_owned(), within)
 }
 
-fn cell(study: &JudgedStudy, cell: CellId, system: usize) -> MatrixCell {
+fn cell(study: &JudgedStudy, cell: CellId, system: usize, has_intervals: bool) -> MatrixCell {
     let judged = study.cell(cell, system).filter(|_| system != study.base);
+    let verdict = judged.map(|judged| judged.verdict).filter(|verdict| study.says(*verdict));
     MatrixCell {
         ratio: study.ratio(cell, system),
-        verdict: judged.map(|judged| judged.verdict).filter(|verdict| study.says(*verdict)),
+        verdict,
+        is_uncalled: has_intervals && !matches!(verdict, Some(Verdict::Faster | Verdict::Slower)),
         step: study.named_step(cell, system).filter(|_| system != study.base),
     }
 }

@@ -15,7 +15,6 @@ use crate::page::{Page, PageContent};
 use crate::ratio::short;
 use crate::words::sentence;
 
-#[must_use]
 pub fn published<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
     Page::new(PublishedPage(BesideStudy { record, judgement }))
 }

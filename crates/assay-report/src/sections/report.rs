@@ -1,13 +1,13 @@
-//! The report of a study: its sections in their order, and the summary of a gate.
+//! The report of a study: its sections in their order, and the summary of one with limits.
 
 use assay_model::StudyRecord;
 use assay_verdict::{BesideStudy, Judgement};
 
 use super::study::JudgedStudy;
 use super::{
-    afterwards, again, answer, causes, conditions, count_page, doubts, gate, groups, insert_bench,
-    matrix, profiles, ranking, responses, startup, statements, steps, sweep, table, to_do, tpcc,
-    versions, way_on,
+    afterwards, again, answer, brief, causes, conditions, count_page, doubts, groups, insert_bench,
+    limits, matrix, outcomes, profiles, ranking, responses, startup, statements, steps, sweep,
+    table, tails, to_do, tpcc, versions, way_on,
 };
 use crate::charts::{self, ChartFile};
 use crate::data;
@@ -30,7 +30,7 @@ const SECTIONS: &[(ShownIn, ReportSection)] = &[
     (ShownIn::All, answer::blocks),
     (ShownIn::All, causes::blocks),
     (ShownIn::Full, doubts::blocks),
-    (ShownIn::All, to_do::outcomes),
+    (ShownIn::All, outcomes::blocks),
     (ShownIn::All, to_do::findings),
     (ShownIn::All, ranking::blocks),
     (ShownIn::All, insert_bench::blocks),
@@ -41,6 +41,7 @@ const SECTIONS: &[(ShownIn, ReportSection)] = &[
     (ShownIn::All, versions::blocks),
     (ShownIn::All, sweep::page),
     (ShownIn::All, table::blocks),
+    (ShownIn::All, tails::blocks),
     (ShownIn::All, statements::blocks),
     (ShownIn::All, profiles::blocks),
     (ShownIn::All, afterwards::blocks),
@@ -85,22 +86,19 @@ fn how_to_see_more(study: &JudgedStudy, _: &Wish<'_>) -> Vec<Block<'static>> {
     vec![Block::Lines(longer.into_iter().chain([last]).collect())]
 }
 
-#[must_use]
 pub fn report<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
     Page::new(BesideStudy { record, judgement })
 }
 
 /// A line per system, as at the start of a text report.
-#[must_use]
 pub fn answer(record: &StudyRecord, judgement: &Judgement) -> Vec<String> {
     let study = JudgedStudy::new(record, judgement);
-    gate::headline(&study).map_or_else(|| answer::lines(&study), |headline| vec![headline])
+    limits::headline(&study).map_or_else(|| answer::lines(&study), |headline| vec![headline])
 }
 
-/// A summary of a gate for people, the whole study for scripts. A study that is not a gate has its report.
-#[must_use]
-pub fn gate<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
-    Page::new(GateSummary(BesideStudy { record, judgement }))
+/// A summary of a study with limits for people, the whole study for scripts. A study without limits has its report.
+pub fn limits<'a>(record: &'a StudyRecord, judgement: &'a Judgement) -> Page<'a> {
+    Page::new(LimitsSummary(BesideStudy { record, judgement }))
 }
 
 /// A document about the systems of a study.
@@ -131,6 +129,11 @@ impl PageContent for BesideStudy<'_> {
         Some(data::json::render(self.record, self.judgement))
     }
 
+    fn brief(&self, findings: usize) -> Option<PageDocument<'static>> {
+        let study = JudgedStudy::new(self.record, self.judgement);
+        Some(PageDocument { blocks: brief::blocks(&study, findings), ..PageDocument::default() })
+    }
+
     fn csv(&self) -> Option<String> {
         Some(data::csv::cells_csv(&[(self.record, self.judgement)]))
     }
@@ -140,15 +143,15 @@ impl PageContent for BesideStudy<'_> {
     }
 }
 
-struct GateSummary<'a>(BesideStudy<'a>);
+struct LimitsSummary<'a>(BesideStudy<'a>);
 
-impl PageContent for GateSummary<'_> {
+impl PageContent for LimitsSummary<'_> {
     fn document(&self, wish: &Wish<'_>, then: &mut dyn FnMut(&PageDocument<'_>)) {
         let study = JudgedStudy::new(self.0.record, self.0.judgement);
-        if wish.is_page() || study.judgement.gate.is_none() {
+        if wish.is_page() || study.judgement.limits.is_none() {
             return self.0.document(wish, then);
         }
-        let mut blocks = gate::blocks(&study, wish);
+        let mut blocks = limits::blocks(&study, wish);
         let id = &study.record.study.id;
         blocks.push(Block::Lines(answer::warning_lines(&study)));
         blocks.push(Block::Break);
@@ -161,6 +164,10 @@ impl PageContent for GateSummary<'_> {
 
     fn json(&self) -> Option<String> {
         self.0.json()
+    }
+
+    fn brief(&self, findings: usize) -> Option<PageDocument<'static>> {
+        self.0.brief(findings)
     }
 
     fn csv(&self) -> Option<String> {

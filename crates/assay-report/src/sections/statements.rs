@@ -24,7 +24,7 @@ pub(super) fn blocks(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>
     }
     let blocks: Vec<Block> = tables.iter().map(|table| table.block(wish)).collect();
     if wish.is_page() {
-        return Block::place("statements", "Statements", "Statements one by one", blocks);
+        return Block::place("statements", "One by one", "Statements one by one", blocks);
     }
     blocks
 }

@@ -9,7 +9,7 @@ use assay_verdict::{CellJudgement, JudgedFigure, Judgement, PlanFindings, thresh
 
 use crate::ratio::Ratio;
 use crate::scale::RatioScale;
-use crate::words::{Separated as _, Symbol as _};
+use crate::words::{Separated as _, Symbol as _, sentence};
 
 /// Maximum number of comparisons with the base for a report with all figures. Browsers would take long to show more,
 /// and nobody would read them.
@@ -180,6 +180,18 @@ impl<'a> JudgedStudy<'a> {
             (true, _) => label.to_owned(),
             (false, true) => format!("{label} ({version})"),
             (false, false) => format!("{label} ({product} {version})"),
+        }
+    }
+
+    /// A lower-case line as a sentence. A name that a user gave to a system keeps its case.
+    pub(crate) fn sentence(&self, line: &str) -> String {
+        let starts = |name: &String| {
+            let rest = line.strip_prefix(name.as_str()).filter(|_| !name.is_empty());
+            rest.is_some_and(|rest| rest.starts_with([' ', ':', ',']))
+        };
+        match self.labels.iter().any(starts) {
+            true => format!("{line}."),
+            false => sentence(line),
         }
     }
 

@@ -44,7 +44,7 @@ const LEGEND_OF_MANY: &str = "rQPS: QPS divided by that of the base. ▲ faster,
     ? undecided, ✗ failed. ±: half the width of the widest 95% interval in the row; `--format csv` has all \
     intervals.";
 
-const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95% interval. \
+const LEGEND: &str = "rQPS: QPS divided by that of the base, with its 95% interval and its change. \
     Same ±1%: a change by more than 1% is ruled out.";
 
 enum Choice {
@@ -231,7 +231,8 @@ impl<'r> TestTables<'r> {
 
     /// The essential part: relative QPS and verdicts.
     fn key(&self, has_words: bool) -> Vec<String> {
-        let mut key = vec!["rQPS: QPS divided by that of the base [95% interval]".to_owned()];
+        let mut key =
+            vec!["rQPS: QPS divided by that of the base [95% interval] and its change".to_owned()];
         if !has_words {
             key.push("▲ faster, ▼ slower, = same, ? undecided, ✗ failed".to_owned());
         }
@@ -416,7 +417,7 @@ fn ratio(study: &JudgedStudy, other: Option<&CellJudgement>, has_words: bool) ->
     };
     let cpu = cpu::beside(study, other).filter(|_| has_words);
     let cpu = cpu.map_or_else(String::new, |words| format!(", {words}"));
-    format!("{:<17}  {} {word}{cpu}", Ratio(other.rqps).to_string(), study.symbol(other.verdict))
+    format!("{:<24}  {} {word}{cpu}", Ratio(other.rqps).to_string(), study.symbol(other.verdict))
 }
 
 fn figure_of(test: &TestRow, others: &[Option<&CellJudgement>], figure: &TestFigure) -> String {

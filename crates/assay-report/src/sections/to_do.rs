@@ -1,46 +1,40 @@
 //! Things to fix and to look at before an upgrade to a system, each counted once, even if several tests, answers and
-//! events show it, and the outcomes of a user's captured statements. The head of a report counts what its body lists.
+//! events show it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_model::{
     AnswerPart, DumpFinding, DumpFindingKind, EventKind, Severity, StudyRecord, System, Verdict,
-    counted,
 };
-use assay_verdict::{CellJudgement, ChangeCause, JudgedFigure};
+use assay_verdict::CellJudgement;
 
-use super::answers::{
-    self, AnswersByStatement, ByStatement, FindingList, NAMED, about, differences, in_tests,
-    restored, shown,
-};
-use super::cpu;
+use super::answers::{self, AnswersByStatement, FindingList, about, differences, restored, shown};
 use super::startup;
 use super::study::JudgedStudy;
 use crate::document::{Block, Wish};
-use crate::ratio::narrow;
-use crate::words::{listed, shortened};
+use crate::words::listed;
 
 #[derive(Default)]
 pub(super) struct ToDo<'a> {
-    statements: AnswersByStatement<'a>,
+    pub(super) statements: AnswersByStatement<'a>,
     /// Tests that fail on the system only, by their first cells, without those covered by its answers.
-    failing: Vec<&'a CellJudgement>,
+    pub(super) failing: Vec<&'a CellJudgement>,
     /// Settings of sessions that the system refuses and the base accepts.
-    settings: Vec<String>,
-    query_cache: Option<QueryCache>,
+    pub(super) settings: Vec<String>,
+    pub(super) query_cache: Option<QueryCache>,
     /// Options of the config file that the system refuses and the base accepts, and those that are deprecated on the
     /// system only.
-    options: [usize; 2],
+    pub(super) options: [usize; 2],
     /// Plugins of the dump's users that the system lacks and the base has.
-    logins: usize,
+    pub(super) logins: usize,
     /// Statements of the dump that the system refuses and the base accepts.
-    of_dump: u64,
+    pub(super) of_dump: u64,
     /// Tests with a statement that the system refuses and the base accepts, with its errors.
     refused: BTreeMap<&'a str, Vec<&'a str>>,
 }
 
 /// Whether the study measures statements of a log, or compared those of a workload and found something.
-fn is_of_statements(study: &JudgedStudy) -> bool {
+pub(super) fn is_of_statements(study: &JudgedStudy) -> bool {
     let roles = study.record.study.cells.iter().flat_map(|cell| &cell.id.test.definition().roles);
     let mut kinds = roles.flat_map(|role| &role.script.mix);
     kinds.any(|kind| kind.captured.is_some() || kind.logged.is_some())
@@ -87,33 +81,6 @@ impl<'a> ToDo<'a> {
         refused.any(|error| is_same(Some(error)))
             || failing.any(|it| is_same(it.failure.as_deref()))
     }
-
-    fn counts(&self) -> [(u64, String); 2] {
-        let AnswersByStatement { must_fix, look_at, of_connection, .. } = &self.statements;
-        let several = |count: u64, one: &str| (count, counted(count, one));
-        let total = |parts: Vec<(u64, String)>| {
-            let parts: Vec<_> = parts.into_iter().filter(|(count, _)| *count > 0).collect();
-            let words: Vec<String> = parts.iter().map(|(_, words)| words.clone()).collect();
-            (parts.iter().map(|(count, _)| count).sum(), words.join(", "))
-        };
-        let [refused, deprecated] = self.options.map(|it| it as u64);
-        let (failing, settings) = (self.failing.len() as u64, self.settings.len() as u64);
-        let fix = total(vec![
-            (refused, format!("{} of the config file", counted(refused, "option"))),
-            several(self.logins as u64, "login plugin"),
-            (must_fix.len() as u64, in_tests(must_fix)),
-            (failing, format!("{} failing on it only", counted(failing, "test"))),
-            several(settings, "session setting"),
-            (self.of_dump, format!("{} of the dump", counted(self.of_dump, "statement"))),
-        ]);
-        let look = total(vec![
-            (look_at.len() as u64, in_tests(look_at)),
-            several(of_connection.len() as u64, "connection collation"),
-            (u64::from(self.query_cache.is_some()), "the query cache".to_owned()),
-            several(deprecated, "deprecated option"),
-        ]);
-        [fix, look]
-    }
 }
 
 /// Number of statements of the dump that the system refuses and the base accepts.
@@ -147,21 +114,11 @@ fn code_and_words(text: &str) -> Option<(&str, &str)> {
     Some((code, words.split(is_end).next().unwrap_or_default()))
 }
 
-/// For readers who read no further, the query cache first: it makes times meaningless.
+/// For readers who read no further: a query cache makes times meaningless.
 pub(super) fn warnings(study: &JudgedStudy) -> Vec<String> {
-    let all: Vec<_> = study.compared.iter().map(|it| (*it, ToDo::for_system(study, *it))).collect();
-    let caches = cache_warnings(study, all.iter().filter_map(|(_, it)| it.query_cache.as_ref()));
-    let counts = all.iter().filter_map(|(system, it)| {
-        let [(fix, to_fix), (look, to_look_at)] = it.counts();
-        let part = |count: u64, what: &str, words: &str| match count {
-            0 => format!("nothing to {what}"),
-            _ => format!("{} to {what}: {words}", counted(count, "thing")),
-        };
-        let names = [study.label(*system), study.label(study.base)];
-        let [fixed, looked] = [part(fix, "fix", &to_fix), part(look, "look at", &to_look_at)];
-        (fix + look > 0).then(|| format!("{} after {}: {fixed}; {looked}", names[0], names[1]))
-    });
-    caches.into_iter().chain(counts).collect()
+    let all: Vec<_> =
+        study.compared.iter().map(|system| ToDo::for_system(study, *system)).collect();
+    cache_warnings(study, all.iter().filter_map(|to_do| to_do.query_cache.as_ref()))
 }
 
 /// Most entries of a list in a short report.
@@ -233,8 +190,8 @@ const TYPE: &str = "query_cache_type";
 const SIZE: &str = "query_cache_size";
 
 /// Systems of which one answers reads from its query cache.
-struct QueryCache {
-    who: String,
+pub(super) struct QueryCache {
+    pub(super) who: String,
     /// Indices of the systems with and without the cache.
     on: usize,
     off: usize,
@@ -340,149 +297,6 @@ fn asked(system: &System, name: &str) -> Option<String> {
     let is_it = |option: &str| plain(option).trim_start_matches("loose_") == name;
     let mut options = system.spec.overrides.iter().rev();
     options.find(|(option, _)| is_it(option)).map(|(_, value)| value.clone())
-}
-
-/// Empty unless statements came from logs or answers were compared.
-pub(super) fn outcomes(study: &JudgedStudy, wish: &Wish<'_>) -> Vec<Block<'static>> {
-    if !is_of_statements(study) {
-        return Vec::new();
-    }
-    let facts = study.compared.iter().flat_map(|system| {
-        of_system(study, *system).into_iter().map(|(name, message)| {
-            let name = match study.compared.len() {
-                1 => name.to_owned(),
-                _ => format!("{}: {name}", study.label(*system)),
-            };
-            (wish.heading(&name), message)
-        })
-    });
-    let facts: Vec<(String, String)> = facts.collect();
-    let blocks = if facts.is_empty() { Vec::new() } else { vec![Block::facts(facts)] };
-    Block::place("outcomes", "Statements", wish.heading("what happens to the statements"), blocks)
-}
-
-fn to_do_facts(study: &JudgedStudy, to_do: &ToDo<'_>) -> Vec<(&'static str, String)> {
-    let ToDo { statements, failing, settings, query_cache, .. } = to_do;
-    let AnswersByStatement { must_fix, look_at, not_compared, of_connection, compared } =
-        statements;
-    let mut facts = Vec::new();
-    let fact = |name, list| named(list).map(|message| (name, message));
-    facts.extend(fact("must be fixed: refused, or other rows", must_fix));
-    if !failing.is_empty() {
-        let names: Vec<String> = failing.iter().map(|cell| study.cell_name(cell.cell)).collect();
-        facts.push(("must be fixed: fails on this system only", counted_names(&names, "test")));
-    }
-    if !settings.is_empty() {
-        facts.push(("must be fixed: settings of sessions", settings.join(", ")));
-    }
-    facts.extend(query_cache.iter().map(|it| ("must be looked at: query cache", it.who.clone())));
-    facts.extend(fact("must be looked at: other order, types, names or warnings", look_at));
-    let collations = of_connection.iter().filter_map(|(why, statements)| {
-        let message = format!("{why}; {}", named(statements)?);
-        Some(("must be looked at: collation of connections", message))
-    });
-    facts.extend(collations);
-    facts.extend(compared.map(|compared| ("the same answers", compared.same_in_words())));
-    facts.extend(fact("answers not compared", not_compared));
-    facts
-}
-
-/// Answers first, then speed: the verdicts of all tests, as the answer of the report counts them.
-fn of_system(study: &JudgedStudy, system: usize) -> Vec<(&'static str, String)> {
-    let to_do_here = ToDo::for_system(study, system);
-    let mut facts = to_do_facts(study, &to_do_here);
-    let cells = study.judgement.cells.iter().filter(|cell| cell.system == system);
-    let cells: Vec<&CellJudgement> = cells.collect();
-    let figure = study.figure();
-    let is_timed = figure == JudgedFigure::Time;
-    let verdicts = [
-        (Verdict::Slower, if is_timed { "slower" } else { "more CPU" }),
-        (Verdict::Uneven, "uneven"),
-        (Verdict::Undecided, "undecided"),
-        (Verdict::Same, if is_timed { "same speed" } else { "same CPU" }),
-        (Verdict::Faster, if is_timed { "faster" } else { "less CPU" }),
-        (Verdict::Failed, "failed: could not be tested"),
-    ];
-    for (verdict, words) in verdicts {
-        let mut of_verdict: Vec<&CellJudgement> =
-            cells.iter().copied().filter(|cell| cell.verdict_by(figure) == verdict).collect();
-        if verdict == Verdict::Slower {
-            let ratio =
-                |cell: &CellJudgement| cell.ratio_by(figure).map_or(1.0, |ratio| ratio.value);
-            let speed = |cell: &CellJudgement| if is_timed { ratio(cell) } else { -ratio(cell) };
-            of_verdict.sort_by(|a, b| speed(a).total_cmp(&speed(b)));
-        }
-        let count = of_verdict.len();
-        let is_told = |cell: &CellJudgement| {
-            let test = cell.cell.test.name();
-            verdict == Verdict::Failed && to_do_here.tells(test, cell.failure.as_deref())
-        };
-        of_verdict.retain(|cell| !is_told(cell));
-        let message = (count > of_verdict.len())
-            .then(|| format!("{} that must be fixed", count - of_verdict.len()));
-        let names = message.into_iter().chain(of_verdict.iter().map(|cell| outcome(study, cell)));
-        let names: Vec<String> = names.collect();
-        let counted = counted(count as u64, "test");
-        facts.extend(
-            (count > 0).then(|| (words, format!("{counted}: {}", shortened(&names, NAMED)))),
-        );
-    }
-    facts
-}
-
-/// `3 statements: orders (2 statements), top`
-fn named(list: &ByStatement<'_>) -> Option<String> {
-    let mut by_test: BTreeMap<&str, u64> = BTreeMap::new();
-    list.values().flatten().for_each(|test| *by_test.entry(test).or_default() += 1);
-    let name = |(test, statements): (&&str, &u64)| match statements {
-        1 => (*test).to_owned(),
-        several => format!("{test} ({})", counted(*several, "statement")),
-    };
-    let names: Vec<String> = by_test.iter().map(name).collect();
-    let statements = in_tests(list);
-    (!list.is_empty()).then(|| format!("{statements}: {}", shortened(&names, NAMED)))
-}
-
-fn counted_names(names: &[String], what: &str) -> String {
-    format!("{}: {}", counted(names.len() as u64, what), shortened(names, NAMED))
-}
-
-/// `orders-by-customer 0.45 with another plan`
-fn outcome(study: &JudgedStudy, cell: &CellJudgement) -> String {
-    let name = study.cell_name(cell.cell);
-    let has_nothing = cell.slices == 0
-        && matches!(cell.verdict, Verdict::Undecided | Verdict::Uneven | Verdict::Failed);
-    if cell.verdict == Verdict::Failed || has_nothing {
-        let failure = |system| study.cell(cell.cell, system).and_then(|it| it.failure.as_deref());
-        let of_base = failure(study.base);
-        let fails_everywhere = (0..study.record.systems.len()).all(|it| failure(it).is_some());
-        let on_all = if fails_everywhere { "on all systems: " } else { "" };
-        let unanswered = differences(study.record)
-            .find(|(_, it)| it.test == cell.cell.test.name() && it.what == AnswerPart::NoAnswer)
-            .map(|(_, it)| it.here.as_str());
-        let why = cell.failure.as_deref().or(of_base).or(unanswered);
-        return format!("{name} ({on_all}{})", first_words(why.unwrap_or("no time was left")));
-    }
-    let figure = study.figure();
-    let is_called = matches!(cell.verdict_by(figure), Verdict::Slower | Verdict::Faster);
-    let Some(ratio) = cell.ratio_by(figure).filter(|_| is_called) else {
-        let is_timed = figure == JudgedFigure::Time;
-        return match cpu::beside(study, cell).filter(|_| is_timed) {
-            Some(words) => format!("{name} ({words})"),
-            None => name,
-        };
-    };
-    let plan = if cell.cause == Some(ChangeCause::Plan) { " with another plan" } else { "" };
-    format!("{name} {}{plan}", narrow(ratio))
-}
-
-fn first_words(why: &str) -> String {
-    const SHOWN: usize = 80;
-    let line = why.lines().next().unwrap_or_default();
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
-        None => line.to_owned(),
-    }
 }
 
 #[cfg(test)]

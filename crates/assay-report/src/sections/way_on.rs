@@ -1,6 +1,6 @@
 //! The way on from undecided tests: more time or, if they are many, what helps most on this machine.
 
-use assay_model::{Experiment, JudgedFigures, StudyRecord, Verdict};
+use assay_model::{Experiment, JudgedFigures, Preset, StudyRecord, Verdict};
 use assay_verdict::{CellJudgement, JudgedFigure, REPEATS_MIN, VerdictDoubt};
 
 use super::doubts::{TIMES_MAX, takes_more_time};
@@ -20,13 +20,21 @@ const SOON_S: f64 = 600.0;
 
 /// `None` for a study that assay cannot continue or repeat.
 pub(super) fn way_on(study: &JudgedStudy) -> Option<String> {
+    Some(format!("undecided tests: {}", remedy(study)?))
+}
+
+/// `a longer --budget decides more`
+pub(super) fn remedy(study: &JudgedStudy) -> Option<String> {
     let (record, plan) = (study.record, &study.record.study);
-    let how = match plan.experiment {
+    Some(match plan.experiment {
         Experiment::Sequential | Experiment::Counted => return None,
         // Imported, or still running.
         _ if plan.recipe.is_empty() || !record.finished => return None,
         Experiment::Stepwise | Experiment::Consecutive => {
             format!("`--repeats {REPEATS_MIN}` carries all steps out several times")
+        }
+        Experiment::Interleaved if plan.preset == Preset::Smoke => {
+            "`--preset quick` decides more".to_owned()
         }
         Experiment::Interleaved if record.runs.iter().any(|run| run.shard.is_some()) => {
             "shards with a longer `--budget` decide more".to_owned()
@@ -37,8 +45,7 @@ pub(super) fn way_on(study: &JudgedStudy) -> Option<String> {
         Experiment::Interleaved => helps_most(study).unwrap_or_else(|| {
             format!("`assay resume {} --more 10m` measures them longer", plan.id)
         }),
-    };
-    Some(format!("undecided tests: {how}"))
+    })
 }
 
 /// What decides most of many undecided tests; `None` for a few.

@@ -75,6 +75,8 @@ impl AfterwardSection for LongSection {
         };
         Some(SectionContent {
             contradictions: vec!["the look contradicts the short turns".to_owned()],
+            sentences: Vec::new(),
+            findings: vec!["one of them stands still".to_owned()],
             tables: vec![table],
             notes: vec!["A note.".to_owned()],
             charts: vec![drawn("points-covered-pk"), drawn("scan")],

@@ -1,11 +1,11 @@
 //! Reports of studies that only count instructions.
 
 use assay_model::{
-    CallTree, CellCount, CellId, Count, CountBatch, CountSource, EventKind, Experiment, Gate,
-    MatchedNames, StudyDocument as _, StudyEvent, StudyRecord,
+    CallTree, CellCount, CellId, Count, CountBatch, CountSource, EventKind, Experiment,
+    MatchedNames, RegressionLimits, StudyDocument as _, StudyEvent, StudyRecord,
 };
 use assay_report::{Format, TextOptions, junit, render};
-use assay_verdict::{GateVerdict, judge};
+use assay_verdict::{LimitVerdict, judge};
 use serde_json::Value;
 
 use crate::common::record;
@@ -113,11 +113,11 @@ fn the_answer_is_in_instructions_and_says_nothing_of_rates() {
 fn a_gate_limits_instructions() {
     let mut record = counted();
     let verdicts = |record: &StudyRecord| {
-        let gate = judge(record).gate.unwrap();
+        let gate = judge(record).limits.unwrap();
         gate.cells.iter().map(|cell| cell.verdict).collect::<Vec<_>>()
     };
-    record.study.gate = Some(Gate { margins: vec![0.01; 5], allow_undecided: false });
-    use GateVerdict::{Exceeded, Failed, Passed};
+    record.study.limits = Some(RegressionLimits { margins: vec![0.01; 5], allow_undecided: false });
+    use LimitVerdict::{Exceeded, Failed, Passed};
     assert_eq!(verdicts(&record), [Exceeded, Passed, Passed, Passed, Failed]);
     let text = shown(&record, Format::TEXT);
     assert!(
@@ -133,7 +133,7 @@ fn a_gate_limits_instructions() {
     let json: Value = serde_json::from_str(&shown(&record, Format::JSON)).unwrap();
     let cell = &json["gate"]["cells"][0];
     assert_eq!((&cell["max_more"], &cell["rqps"]), (&0.01.into(), &Value::Null));
-    record.study.gate = Some(Gate { margins: vec![0.09; 5], allow_undecided: false });
+    record.study.limits = Some(RegressionLimits { margins: vec![0.09; 5], allow_undecided: false });
     assert_eq!(verdicts(&record)[0], Passed);
     let text = shown(&record, Format::TEXT);
     assert!(

@@ -1,6 +1,6 @@
 //! The result of a gate in every format.
 
-use assay_model::{Gate, SliceOutcome, StudyRecord};
+use assay_model::{RegressionLimits, SliceOutcome, StudyRecord};
 use assay_report::{Format, TextOptions, junit, render};
 use assay_verdict::judge;
 use roxmltree::{Document, Node};
@@ -11,7 +11,7 @@ use crate::common::{record, suspicious};
 /// The changes are −20%, −1%, +15%, −7% and +0.4%.
 fn gate(others: &[&str], margins: [f64; 5], allow_undecided: bool) -> StudyRecord {
     let mut record = record(others);
-    record.study.gate = Some(Gate { margins: margins.to_vec(), allow_undecided });
+    record.study.limits = Some(RegressionLimits { margins: margins.to_vec(), allow_undecided });
     record
 }
 
@@ -22,7 +22,7 @@ const AT_LIMIT: [f64; 5] = [0.3, 0.01, 0.03, 0.1, 0.03];
 
 fn summary(record: &StudyRecord, format: Format) -> String {
     let options = TextOptions { width: 100, color: false, verbose: true };
-    assay_report::gate(record, &judge(record)).render(format, &options).unwrap_or_default()
+    assay_report::limits(record, &judge(record)).render(format, &options).unwrap_or_default()
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod answer;
 mod beside;
+mod brief;
 mod browser;
 mod changes;
 mod charts;

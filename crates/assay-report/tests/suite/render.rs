@@ -98,6 +98,10 @@ fn json_path(column: &str) -> String {
         _ if column.starts_with("serving_cpu_ratio") => {
             interval(&column.replacen("serving_cpu_ratio", "cpu/ratio", 1))
         }
+        "p99_verdict" | "dispersion_verdict" => format!("/{}", column.replacen('_', "/", 1)),
+        _ if ["p99_ratio", "dispersion_ratio"].iter().any(|name| column.starts_with(name)) => {
+            interval(&column.replacen('_', "/", 1))
+        }
         "reconnects" | "target_tps" => format!("/published/{column}"),
         "instructions_verdict" => "/count/verdict".into(),
         _ if column.starts_with("instructions") => {
@@ -182,8 +186,10 @@ fn csv_has_the_fields_and_the_numbers_of_json() {
 fn names_cannot_inject_markdown() {
     let mut study = record(&["11.8"]);
     study.systems[1].name = "a|b`c`*d*<script>_e_[f](g) @h#1".into();
+    study.events[0].what = event_of("has no `sql_mode`, ``, ` alone");
     let markdown = in_format(&study, Format::MARKDOWN);
-    assert!(!markdown.contains("<script>") && !markdown.contains("`c`"), "{markdown}");
+    assert!(!markdown.contains("<script>"), "{markdown}");
+    assert!(markdown.contains("has no `sql_mode`, \\`\\`, \\` alone"), "{markdown}");
     assert!(!markdown.contains("@h") && !markdown.contains("[f]("), "{markdown}");
     let columns = |line: &str| line.replace("\\|", "").matches('|').count();
     let table: Vec<usize> =

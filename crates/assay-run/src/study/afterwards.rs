@@ -201,7 +201,7 @@ impl<'a> StudyExecutor<'a, '_> {
             self.env.interrupt.check()?;
             self.env.progress.update(&format!("starting {}", self.name(system)));
             let mut server = self.instance(system, phase)?;
-            self.tables(system, phase.data)?.warm(&server.connect_options(), server.is_ours())?;
+            self.tables(system, phase.data)?.warm(&server.connect_options())?;
             server.freeze()?;
             self.servers.insert(system, server);
         }

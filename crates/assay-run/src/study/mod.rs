@@ -40,8 +40,8 @@ use crate::scheduler;
 use crate::study_records;
 use crate::systems::{
     Environment, GatheredSystems, LocalSite, MissingSystem, Participant, StartFailure, check_cpus,
-    check_options, gathered, leave_refused_out, leave_root_for, load_beforehand, machine_facts,
-    refuse_foreign_tables, still_to_age_s,
+    check_options, create_schemas, gathered, leave_refused_out, leave_root_for, load_beforehand,
+    machine_facts, still_to_age_s,
 };
 
 use crate::workload::{check_scripts, read_captured};
@@ -71,9 +71,9 @@ pub fn run(plan: StudyPlan, env: &Environment, ledger: &mut Ledger) -> Result<St
     let unnamed = |error| StudyError { study: None, error };
     check_files(&plan.study).map_err(unnamed)?;
     env.progress.label(&plan.systems.iter().map(|it| it.name.as_str()).collect::<Vec<_>>());
-    let gathered = gathered(&plan, env).map_err(unnamed)?;
+    let mut gathered = gathered(&plan, env).map_err(unnamed)?;
     check_options(&gathered.participants, env).map_err(unnamed)?;
-    refuse_foreign_tables(&gathered.participants, &plan.study, env).map_err(unnamed)?;
+    create_schemas(&mut gathered.participants, &plan.study, env).map_err(unnamed)?;
     let (GatheredSystems { participants, missing }, _data) =
         loaded(gathered, &plan, env).map_err(unnamed)?;
     // Waiting for another study takes none of its budget.
@@ -172,9 +172,9 @@ fn ready_again(
     record: &StudyRecord,
     env: &Environment,
 ) -> Result<(Vec<Participant>, Vec<fs_err::File>)> {
-    let participants = resumed_systems::get_again(record, env)?;
+    let mut participants = resumed_systems::get_again(record, env)?;
     check_options(&participants, env)?;
-    refuse_foreign_tables(&participants, &record.study, env)?;
+    create_schemas(&mut participants, &record.study, env)?;
     let data = beforehand(&participants, &record.study, env)?;
     Ok((participants, data))
 }

@@ -1,8 +1,8 @@
 //! Checks whether this assay can resume a study.
 
 use assay_model::{
-    EventKind, Experiment, Hint, Host, Priority, RealtimeAccess, StudyEvent, StudyRecord, Test,
-    counted,
+    EventKind, Experiment, Hint, Host, LIMITED_STUDY, Priority, RealtimeAccess, StudyEvent,
+    StudyRecord, Test, counted,
 };
 use assay_plan::{duration_text, suggested_time};
 use assay_study::forecast;
@@ -45,10 +45,11 @@ pub(super) fn check(record: &StudyRecord, more_s: Option<f64>) -> Result<(), NoR
             let what = format!("study `{id}` runs each test once, so more time changes nothing");
             return Err(NoResume::new(what, shows()));
         }
-        // The error of a gate is divided among its planned looks.
-        Some(_) if study.gate.is_some() => {
-            let what = format!("study `{id}` is a gate, which gets no more time than planned");
-            return Err(NoResume::new(what, "start a gate with a longer `--budget`"));
+        // The error of limits is divided among the planned looks.
+        Some(_) if study.limits.is_some() => {
+            let what =
+                format!("study `{id}` is a {LIMITED_STUDY}, which gets no more time than planned");
+            return Err(NoResume::new(what, "start another one with a longer `--budget`"));
         }
         Some(_) if record.finished && !is_open() => {
             let what =

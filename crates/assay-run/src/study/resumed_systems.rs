@@ -82,7 +82,8 @@ pub(super) fn get_again(record: &StudyRecord, env: &Environment) -> Result<Vec<P
         check_options(system, &options)?;
         let artifact = Artifact::Prefix(prefix);
         let system = System { artifact, options, ..system.clone() };
-        participants.push(Participant { system, left_out: Vec::new(), attached: None, _hold });
+        let (left_out, attached, schema) = (Vec::new(), None, None);
+        participants.push(Participant { system, left_out, attached, schema, _hold });
     }
     refuse_the_same_twice(&participants)?;
     Ok(participants)

@@ -101,8 +101,8 @@ impl StudyExecutor<'_, '_> {
     ) -> Result<(), SystemFailure> {
         let fill = |(server, &system): (&Instance, &usize)| {
             let tables = self.tables(system, data);
-            let (options, is_ours) = (server.connect_options(), server.is_ours());
-            move || tables?.warm(&options, is_ours)
+            let options = server.connect_options();
+            move || tables?.warm(&options)
         };
         let filled = by_system(order, together(servers.iter().zip(order).map(fill)))?;
         let is_new = |system: &usize| !self.recorder.is_audited(*system, data);
@@ -123,7 +123,7 @@ impl StudyExecutor<'_, '_> {
     pub(super) fn start_one(&mut self, system: usize, data: DataSet) -> Result<Outcome> {
         let phase = Phase { data, start_from: StartFrom::Fresh };
         let started = self.start_recorded(system, 0, phase).and_then(|server| {
-            self.tables(system, data)?.begin(&server.connect_options(), server.is_ours())?;
+            self.tables(system, data)?.begin(&server.connect_options())?;
             Ok(server)
         });
         match started {

@@ -179,14 +179,21 @@ pub fn connect_clients(
     local.confine_clients(&session.client_tids())?;
     let round_trips =
         |client, count| session.round_trips(client, count).map_err(anyhow::Error::from);
-    let probed_server = server.probed(&session.connection_ids(), round_trips)?;
+    let mut probed_server = server.probed(&session.connection_ids(), round_trips)?;
     if let Some(ProbedServer { connection_tids, .. }) = &probed_server {
         let tids = connection_tids.as_deref().unwrap_or_default();
         server.place(cell.placement, cpus, tids)?;
     }
+    if let Some(probed) = probed_server.as_mut().filter(|_| test.opens_connections()) {
+        // All threads count as serving the clients.
+        probed.connection_tids = None;
+    }
     let probed = probed_server.as_ref().map(|it| (it.pid, it.connection_tids.clone()));
     let client_tids = session.client_tids();
-    let probe = UsageProbe::new(ProbeConfig { client_tids, server: probed_server })?;
+    let mut probe = UsageProbe::new(ProbeConfig { client_tids, server: probed_server })?;
+    if test.opens_connections() {
+        probe.serve_short_lived()?;
+    }
     // A server that somebody else runs may refuse.
     let status = ServerStatus::open(&server.connect_options(), system.spec.product).ok().flatten();
     let status = status.map(|status| StatusCounters { status, last: None });

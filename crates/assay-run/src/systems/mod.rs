@@ -14,6 +14,7 @@ mod options;
 mod participant;
 mod plans;
 mod statements;
+mod study_schema;
 mod study_tables;
 mod template;
 
@@ -36,10 +37,11 @@ pub use self::inspect::{data_fact, explain_queue, facts};
 pub use self::instance::{DATABASE, Instance};
 pub use self::options::{RefusedOptions, SystemOptions, check_options, refuse_options};
 pub use self::participant::{
-    GatheredSystems, MissingSystem, Participant, attach, get as gathered, get_all as participants,
-    leave_root_for, most_clients, refuse_foreign_tables, refuse_the_same_twice, sizes, terms_of,
+    GatheredSystems, MissingSystem, Participant, attach, create_schemas, get as gathered,
+    get_all as participants, leave_root_for, most_clients, refuse_the_same_twice, sizes, terms_of,
 };
 pub use self::statements::{Questions, shortened};
+pub use self::study_schema::StudySchema;
 pub use self::study_tables::{StudyTables, Warm};
 pub use self::template::{
     StartFailure, Templates, load_beforehand, ready, start_counted, start_instance, start_on_empty,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use assay_load::workload_of;
 use assay_model::{
-    AUTOCOMMIT_OFF, Artifact, DataSet, Dialect, EventKind, Origin, Prefix, Product, Study, System,
-    SystemSpec, short_names,
+    AUTOCOMMIT_OFF, Artifact, Dialect, EventKind, Origin, Prefix, Product, Study, System,
+    SystemSpec, UserData, short_names,
 };
 use assay_plan::{PlannedSystem, ServerUrl, StudyPlan};
 use assay_provision::{Hold, ProvisionError, Provisioner};
@@ -17,7 +17,7 @@ use assay_workloads::EventProgram;
 use super::environment::{Environment, LocalSite};
 use super::fetching::{FetchFailure, FetchedPrefixes, fetch_all, provisioner};
 use super::from_file::{AcceptedConfig, taken};
-use super::study_tables::StudyTables;
+use super::study_schema::{StudySchema, refuse_dump};
 use crate::advice::HintedError;
 use crate::connection::connect_options;
 use crate::open_files::Demand;
@@ -32,6 +32,8 @@ pub struct Participant {
     /// Options of the terms that the system's version lacks.
     pub left_out: Vec<EventKind>,
     pub attached: Option<AttachedServer>,
+    /// The place for the tables of a study on an attached server.
+    pub schema: Option<StudySchema>,
     /// Keeps the binaries in the cache while they are used.
     pub _hold: Option<Hold>,
 }
@@ -179,6 +181,7 @@ pub fn get(plan: &StudyPlan, env: &Environment) -> Result<GatheredSystems> {
         gathered.participants.push(Participant {
             left_out: left_out.collect(),
             attached: None,
+            schema: None,
             _hold: Some(hold),
             system: System {
                 name: name.clone(),
@@ -300,31 +303,7 @@ fn different_makers(participants: &[Participant], product: Product) -> Option<St
     (message.len() > 1).then(|| message.join(", "))
 }
 
-/// Inspects the tables of running servers before any of them is touched. Only tables of an earlier load are replaced,
-/// and these are reported.
-pub fn refuse_foreign_tables(
-    participants: &[Participant],
-    study: &Study,
-    env: &Environment,
-) -> Result<()> {
-    let tables = study.setups.iter().map(|setup| setup.tables).max().unwrap_or(1);
-    let data = DataSet { tables, ..assay_plan::largest(study).data() };
-    for participant in participants {
-        let Some(attached) = &participant.attached else { continue };
-        env.interrupt.check()?;
-        let name = &participant.system.name;
-        let tables = StudyTables::new(study, &participant.system.spec, data);
-        let replaced = tables.claim(attached.connect_options());
-        let replaced = replaced.with_context(|| format!("cannot load the tables into `{name}`"))?;
-        if let Some(names) = replaced {
-            let what = format!("replaces the objects of an earlier load: {names}");
-            env.progress.done(name, &what);
-        }
-    }
-    Ok(())
-}
-
-/// Refuses the same database twice: both systems would load and change the same tables.
+/// Refuses the same database twice: it is no comparison.
 pub fn refuse_the_same_twice(participants: &[Participant]) -> Result<()> {
     let mut seen: Vec<(String, &str)> = Vec::new();
     for participant in participants {
@@ -365,7 +344,8 @@ pub fn attach(
         is_twin: false,
         options: Vec::new(),
     };
-    Ok(Participant { system, left_out: Vec::new(), attached: Some(attached), _hold: None })
+    let (left_out, attached) = (Vec::new(), Some(attached));
+    Ok(Participant { system, left_out, attached, schema: None, _hold: None })
 }
 
 /// Message for data that cannot be loaded into a system. The systems after it were not tried, and may fail too.
@@ -388,4 +368,26 @@ pub fn leave_root_for(participants: &[Participant], local: &LocalSite) -> Result
         .with_context(|| format!("cannot run `{name}` as a user other than root"))?;
     // An earlier assay that left root may have left garbage that belongs to that user.
     if has_left { local.collect_garbage() } else { Ok(()) }
+}
+
+/// Gives each running server a schema for the tables of the study, unless the study uses tables that are there.
+pub fn create_schemas(
+    participants: &mut [Participant],
+    study: &Study,
+    env: &Environment,
+) -> Result<()> {
+    if study.user_data().is_some_and(UserData::uses_existing_tables) {
+        return Ok(());
+    }
+    for participant in participants {
+        let Some(attached) = &participant.attached else { continue };
+        env.interrupt.check()?;
+        let (system, options) = (&participant.system.name, attached.connect_options());
+        refuse_dump(study, system, options)?;
+        let schema = StudySchema::create(system, options)?;
+        let described = schema.described();
+        env.progress.done(system, &format!("has the {described} until the study ends"));
+        participant.schema = Some(schema);
+    }
+    Ok(())
 }

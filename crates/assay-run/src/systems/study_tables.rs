@@ -19,9 +19,16 @@ pub struct StudyTables<'a> {
 }
 
 /// Proof that a server has read all tables once. Plans depend on what is cached, so plans are only requested with
-/// caches as in measurements. Only [`StudyTables::warm`] makes one.
+/// caches as in measurements.
 #[derive(Debug)]
 pub struct Warm(());
+
+impl Warm {
+    /// For tables without rows: there is nothing to read.
+    pub fn without_rows() -> Self {
+        Self(())
+    }
+}
 
 impl<'a> StudyTables<'a> {
     pub fn new(study: &'a Study, spec: &SystemSpec, data: DataSet) -> Self {
@@ -71,13 +78,8 @@ impl<'a> StudyTables<'a> {
         self.workload.rows(self.data)
     }
 
-    /// Refuses to load over somebody else's tables. Returns what a load would replace, if worth mentioning.
-    pub fn claim(&self, options: &ConnectOptions) -> Result<Option<String>> {
-        Ok(self.workload.claim(&self.at(options))?)
-    }
-
-    /// Creates and loads the tables, and verifies their content. Tables that no load has made are replaced only if the
-    /// server `is_ours`.
+    /// Creates and loads the tables, and verifies their content. Settings are changed for the load only if the server
+    /// `is_ours`.
     pub fn fill(
         &self,
         options: &ConnectOptions,
@@ -95,18 +97,17 @@ impl<'a> StudyTables<'a> {
         Ok(self.workload.content(&self.at(options))?)
     }
 
-    /// Does the once-per-instance work of the workload, before anything is measured. Tables that this creates on a
-    /// server that is not ours are noted as the workload's.
-    pub fn begin(&self, options: &ConnectOptions, is_ours: bool) -> Result<()> {
-        Ok(self.workload.begin(&self.at(options), self.clients, is_ours)?)
+    /// Does the once-per-instance work of the workload, before anything is measured.
+    pub fn begin(&self, options: &ConnectOptions) -> Result<()> {
+        Ok(self.workload.begin(&self.at(options), self.clients)?)
     }
 
     pub fn fill_cache(&self, options: &ConnectOptions) -> Result<()> {
         Ok(self.workload.fill_cache(&self.at(options))?)
     }
 
-    pub fn warm(&self, options: &ConnectOptions, is_ours: bool) -> Result<Warm> {
-        self.begin(options, is_ours)?;
+    pub fn warm(&self, options: &ConnectOptions) -> Result<Warm> {
+        self.begin(options)?;
         self.fill_cache(options)?;
         Ok(Warm(()))
     }

@@ -518,10 +518,17 @@ impl Maker<'_> {
 
     fn filled(&self) -> Result<(Instance, ContentCount, Vec<DumpFinding>)> {
         let name = &self.participant.system.name;
-        let attached = self.participant.attached.clone();
-        let attached = attached.with_context(|| format!("`{name}` is not running yet"))?;
+        let Participant { attached, schema, .. } = self.participant;
+        let options = match schema {
+            Some(schema) => {
+                schema.empty()?;
+                Some(schema.options())
+            }
+            None => attached.as_ref().map(|attached| attached.connect_options().clone()),
+        };
+        let options = options.with_context(|| format!("`{name}` is not running yet"))?;
         // It may have been restarted since, as another process.
-        let attached = AttachedServer::connect(attached.connect_options().clone())?;
+        let attached = AttachedServer::connect(options)?;
         let instance = Instance::Attached(attached);
         let LoadReport { content: TableContent { rows, checksum }, restored, .. } =
             self.fill(&instance)?;

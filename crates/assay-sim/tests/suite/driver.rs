@@ -5,15 +5,15 @@ use std::ops::ControlFlow;
 
 use assay_model::limits::{BLOCKS, CELLS, SYSTEMS};
 use assay_model::{
-    BlockCell, CellId, EventKind, Gate, PlannedBlock, PlannedCell, Preset, Setup, Slice,
-    SliceOutcome, StudyEvent, StudyRecord, Verdict,
+    BlockCell, CellId, EventKind, PlannedBlock, PlannedCell, Preset, RegressionLimits, Setup,
+    Slice, SliceOutcome, StudyEvent, StudyRecord, Verdict,
 };
 use assay_plan::{ROUNDS_MIN, Request};
 use assay_sim::{Scenario, SimFaults, SimMachine, SimulatedEnd, Strike, simulate, study};
 use assay_study::{
     Driver, Executor, Outcome, Shard, SilentEvent, StudyAction, StudyEnd, carry_out,
 };
-use assay_verdict::{Fitness, GateVerdict, SliceSample, judge};
+use assay_verdict::{Fitness, LimitVerdict, SliceSample, judge};
 
 fn ended(scenario: Scenario) -> SimulatedEnd {
     simulate(scenario).unwrap_or_else(|what| panic!("{what}"))
@@ -111,7 +111,7 @@ fn gated(changes: &[(&str, f64)]) -> Scenario {
         it.map_or(0.0, |(_, ratio)| ratio.ln())
     };
     scenario.truth.changes = vec![cells.iter().map(change).collect()];
-    scenario.record.study.gate = Some(Gate { margins, allow_undecided: false });
+    scenario.record.study.limits = Some(RegressionLimits { margins, allow_undecided: false });
     scenario
 }
 
@@ -119,7 +119,7 @@ fn gated(changes: &[(&str, f64)]) -> Scenario {
 fn a_gate_ends_once_it_is_decided_and_measures_what_is_open() {
     let gate = |changes: &[(&str, f64)]| {
         let ended = ended(gated(changes));
-        let verdict = judge(&ended.record).gate.unwrap().verdict();
+        let verdict = judge(&ended.record).limits.unwrap().verdict();
         let names =
             |cells: &[CellId]| cells.iter().map(|cell| cell.test.name()).collect::<Vec<_>>();
         let last = ended.record.blocks.last().unwrap();
@@ -128,12 +128,12 @@ fn a_gate_ends_once_it_is_decided_and_measures_what_is_open() {
     // The second block shows that instances hardly differ. A faster test passes. A change of 10% is decided after the
     // first.
     let (verdict, blocks, _) = gate(&[("point-query", 1.2)]);
-    assert_eq!((verdict, blocks), (GateVerdict::Passed, 2));
+    assert_eq!((verdict, blocks), (LimitVerdict::Passed, 2));
     // Nothing else can make it pass, so the open test is dropped.
     let (verdict, blocks, _) = gate(&[("point-query", 0.9), ("range-covered-pk", 0.97)]);
-    assert_eq!((verdict, blocks), (GateVerdict::Exceeded, 1));
+    assert_eq!((verdict, blocks), (LimitVerdict::Exceeded, 1));
     let (verdict, blocks, names) = gate(&[("range-covered-pk", 0.97)]);
-    assert_eq!((verdict, blocks, names), (GateVerdict::Undecided, 6, vec!["range-covered-pk"]));
+    assert_eq!((verdict, blocks, names), (LimitVerdict::Undecided, 6, vec!["range-covered-pk"]));
 }
 
 #[test]
@@ -642,10 +642,10 @@ fn a_system_that_does_not_answer_is_judged_by_a_bound() {
         assert!(line.points.is_empty() && line.bounds[0].rqps.is_bound(), "{line:?}");
         let mut gated = record.clone();
         let margins = vec![0.03; gated.study.cells.len()];
-        gated.study.gate = Some(Gate { margins, allow_undecided: false });
-        let gate = judge(&gated).gate.unwrap();
+        gated.study.limits = Some(RegressionLimits { margins, allow_undecided: false });
+        let gate = judge(&gated).limits.unwrap();
         let by_gate = gate.cells.iter().find(|it| it.cell == id).unwrap().verdict;
-        let expected = [GateVerdict::Passed, GateVerdict::Exceeded][silent];
+        let expected = [LimitVerdict::Passed, LimitVerdict::Exceeded][silent];
         assert_eq!((by_gate, gate.verdict()), (expected, expected));
     }
 }

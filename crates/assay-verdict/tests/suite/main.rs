@@ -8,3 +8,4 @@ mod comparable;
 mod ranking;
 mod simulation;
 mod steps;
+mod tails;

@@ -152,7 +152,12 @@ pub fn parse_auth_switch(payload: &[u8]) -> WireResult<(String, Vec<u8>)> {
         [0xfe, rest @ ..] => {
             let mut cursor = PacketCursor(rest);
             let plugin = message(cursor.terminated());
-            Ok((plugin, cursor.0.strip_suffix(&[0]).unwrap_or(cursor.0).to_vec()))
+            // A NUL follows the 20 bytes of MySQL's methods, but not the 32 bytes of MariaDB's.
+            let nonce = match cursor.0 {
+                [nonce @ .., 0] if nonce.len() == 20 => nonce,
+                nonce => nonce,
+            };
+            Ok((plugin, nonce.to_vec()))
         }
         _ => Err(WireError::Protocol("a request for another login method")),
     }

@@ -44,6 +44,7 @@ pub(crate) enum Command {
     Query = 3,
     Prepare = 22,
     Execute = 23,
+    CloseStatement = 25,
 }
 
 pub(crate) const LONGLONG: u8 = 8;

@@ -34,6 +34,11 @@ impl ExecutePacket {
         Self { types: types.into(), packet, nulls, values, tells_types: !types.is_empty() }
     }
 
+    /// The server's number of the statement.
+    pub(crate) fn id(&self) -> &[u8] {
+        &self.packet[HEADER + 1..HEADER + 5]
+    }
+
     /// The packet with these values. It keeps its memory, so values of the same size do not allocate.
     pub(crate) fn encode(&mut self, params: &[Param<'_>]) -> WireResult<&[u8]> {
         if params.len() != self.types.len() {
@@ -110,6 +115,7 @@ mod tests {
         );
         statement.executed();
         statement.executed();
+        assert_eq!(statement.id(), [9, 0, 0, 0]);
         let later = statement.encode(&[Param::Int(3), Param::Text(b"")]).unwrap();
         assert_eq!(
             later,

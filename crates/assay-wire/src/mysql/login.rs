@@ -1,21 +1,28 @@
 //! The login without sockets: the answer to each packet until the server accepts the client.
 
-use sha1::{Digest as _, Sha1};
-use sha2::Sha256;
+use rustls::pki_types::SubjectPublicKeyInfoDer;
+use rustls::pki_types::pem::PemObject as _;
 
 use super::codec::{ServerGreeting, parse_auth_switch, parse_error, parse_greeting};
 use super::constants::CapabilityFlags;
+use super::password::{NONCE, caching_sha2, ed25519, native, parsec, sealed_password};
 use crate::error::{WireError, WireResult};
 use crate::options::{Address, ConnectOptions};
+use crate::tls_client::{ServerKey, TlsMode, public_key};
+use crate::tls_problem::TlsProblem;
 
 const NATIVE: &str = "mysql_native_password";
 const CACHING_SHA2: &str = "caching_sha2_password";
+const SHA256: &str = "sha256_password";
+const CLEAR: &str = "mysql_clear_password";
+const ED25519: &str = "client_ed25519";
+const PARSEC: &str = "parsec";
 
 /// The capabilities requested from every server, so that none is favored.
 ///
 /// MySQL 5.5, MariaDB 10.1 and later have them all. Left out on purpose: the deprecated-EOF form and MariaDB's cached
 /// metadata, which only some servers have and which make their replies shorter; found rows, which would count unchanged
-/// rows as written; multiple statements, local files, compression and TLS.
+/// rows as written; multiple statements, local files and compression.
 const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_LONG_FLAG)
     .union(CapabilityFlags::CLIENT_PROTOCOL_41)
@@ -40,10 +47,17 @@ const LATIN1: u8 = 8;
 pub struct MySqlLogin<'a> {
     options: &'a ConnectOptions,
     plugin: String,
+    /// The server's last nonce.
+    nonce: Vec<u8>,
+    awaits_key: bool,
+    is_encrypted: bool,
     done: bool,
     /// The session does not autocommit.
     is_manual: bool,
 }
+
+/// A packet of this many bytes asks for TLS. It is the beginning of the answer to the greeting.
+pub(crate) const TLS_REQUEST: usize = 32;
 
 impl<'a> MySqlLogin<'a> {
     /// Parses the server's greeting. Returns it with the payload of the answer.
@@ -60,16 +74,37 @@ impl<'a> MySqlLogin<'a> {
             // The server asks again if the account needs another method.
             _ => NATIVE,
         };
-        let login = Self { options, plugin: plugin.to_owned(), done: false, is_manual: false };
-        let answer = login.response(&greeting.nonce)?;
+        let has_tls = greeting.capabilities.contains(CapabilityFlags::CLIENT_SSL);
+        let mode = options.tls.mode();
+        if mode >= TlsMode::Required && !has_tls {
+            let address = options.address.to_string();
+            return Err(WireError::Tls { address, problem: TlsProblem::NotOffered.into() });
+        }
+        let mut login = Self {
+            options,
+            plugin: plugin.to_owned(),
+            nonce: greeting.nonce.clone(),
+            awaits_key: false,
+            is_encrypted: mode > TlsMode::Disabled && has_tls,
+            done: false,
+            is_manual: false,
+        };
+        let answer = login.response()?;
         Ok((login, greeting, answer))
     }
 
-    /// The capabilities to request: the same for every server, except for the default database and for rows to copy.
+    /// Whether the first [`TLS_REQUEST`] bytes of the answer to the greeting are sent first, then the handshake of TLS,
+    /// and then the whole answer.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.is_encrypted
+    }
+
+    /// The capabilities to request: the same for every server, except for the default database, rows to copy, and TLS.
     pub fn capabilities(&self) -> CapabilityFlags {
         let mut all = CAPABILITIES;
         all.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, self.options.database.is_some());
         all.set(CapabilityFlags::CLIENT_LOCAL_FILES, self.options.may_copy);
+        all.set(CapabilityFlags::CLIENT_SSL, self.is_encrypted);
         all
     }
 
@@ -96,26 +131,37 @@ impl<'a> MySqlLogin<'a> {
             [0xff, ..] => Err(parse_error(payload)),
             [0xfe, ..] => {
                 let (plugin, nonce) = parse_auth_switch(payload)?;
-                self.plugin = plugin;
-                self.scramble(&nonce).map(Some)
+                (self.plugin, self.nonce) = (plugin, nonce);
+                self.awaits_key = false;
+                self.proof().map(Some)
+            }
+            [1, key @ ..] if self.awaits_key => {
+                self.awaits_key = false;
+                let key = SubjectPublicKeyInfoDer::from_pem_slice(key)
+                    .map_err(|_| WireError::Protocol("a public key that is not in PEM"))?;
+                self.sealed(&key).map(Some)
             }
             // The server knows the hash from an earlier login: an OK follows.
             [1, 3] if self.plugin == CACHING_SHA2 => Ok(None),
-            [1, 4] if self.plugin == CACHING_SHA2 => self.password_in_clear().map(Some),
+            [1, 4] if self.plugin == CACHING_SHA2 => self.whole_password(&[2]).map(Some),
+            // Newer servers mark it as more data of the method.
+            [b'P', salt @ ..] | [1, b'P', salt @ ..] if self.plugin == PARSEC => {
+                self.parsec(salt).map(Some)
+            }
             _ => Err(WireError::Protocol("a packet of the login")),
         }
     }
 
-    fn response(&self, nonce: &[u8]) -> WireResult<Vec<u8>> {
+    fn response(&mut self) -> WireResult<Vec<u8>> {
         let mut out = Vec::with_capacity(128);
         out.extend_from_slice(&self.capabilities().bits().to_le_bytes());
         out.extend_from_slice(&MAX_PACKET.to_le_bytes());
         out.push(LATIN1);
         out.extend_from_slice(&[0; 23]);
         put_terminated(&self.options.user, &mut out)?;
-        let scramble = self.scramble(nonce)?;
-        out.push(scramble.len() as u8);
-        out.extend_from_slice(&scramble);
+        let proof = self.proof()?;
+        out.push(proof.len() as u8);
+        out.extend_from_slice(&proof);
         if let Some(database) = &self.options.database {
             put_terminated(database, &mut out)?;
         }
@@ -123,30 +169,63 @@ impl<'a> MySqlLogin<'a> {
         Ok(out)
     }
 
-    /// The password hashed with the server's nonce, at most 32 bytes. Empty for an empty password.
-    fn scramble(&self, nonce: &[u8]) -> WireResult<Vec<u8>> {
+    /// The answer to the server's nonce. An empty password is an empty answer, except where the method has a sign for
+    /// it.
+    fn proof(&mut self) -> WireResult<Vec<u8>> {
         let password = self.password();
-        if password.is_empty() {
-            return Ok(Vec::new());
-        }
-        let nonce: &[u8; NONCE] = nonce
-            .try_into()
-            .map_err(|_| WireError::Protocol("a nonce that is not 20 bytes long"))?;
         match self.plugin.as_str() {
-            NATIVE => Ok(native(nonce, password)),
-            CACHING_SHA2 => Ok(caching_sha2(nonce, password)),
+            SHA256 if password.is_empty() => Ok(vec![0]),
+            PARSEC => Ok(Vec::new()),
+            _ if password.is_empty() => Ok(Vec::new()),
+            NATIVE => Ok(native(self.nonce()?, password)),
+            CACHING_SHA2 => Ok(caching_sha2(self.nonce()?, password)),
+            SHA256 => self.whole_password(&[1]),
+            CLEAR if self.is_encrypted => Ok([password, &[0]].concat()),
+            CLEAR => Err(self.refused("it needs TLS (`ssl-mode=required`)")),
+            ED25519 => Ok(ed25519(self.nonce()?, password).to_vec()),
             _ => Err(self.refused("this client does not have it")),
         }
     }
 
-    /// The password in clear text, for unix sockets only: there only the server can read it.
-    fn password_in_clear(&self) -> WireResult<Vec<u8>> {
-        match self.options.address {
-            Address::Unix(_) => Ok([self.password(), &[0]].concat()),
-            Address::Tcp { .. } => {
-                Err(self.refused("the first login with a password must be over the unix socket"))
+    fn nonce<const N: usize>(&self) -> WireResult<&[u8; N]> {
+        let wrong = WireError::Protocol("a nonce of another length than its login method has");
+        self.nonce.as_slice().try_into().map_err(|_| wrong)
+    }
+
+    /// The password itself where only the server can read it: within TLS, and over a unix socket, where
+    /// `sha256_password` does not take it. Otherwise encrypted for the server's public key, which `request` asks for.
+    fn whole_password(&mut self, request: &[u8]) -> WireResult<Vec<u8>> {
+        let is_local = matches!(self.options.address, Address::Unix(_));
+        if self.is_encrypted || (is_local && self.plugin == CACHING_SHA2) {
+            return Ok([self.password(), &[0]].concat());
+        }
+        match &self.options.tls.options().server_key {
+            ServerKey::Unknown if !is_local => Err(self.refused(
+                "the first login with a password needs TLS (`ssl-mode=required`) or a unix socket",
+            )),
+            ServerKey::Unknown | ServerKey::Requested => {
+                self.awaits_key = true;
+                Ok(request.to_vec())
+            }
+            ServerKey::File(path) => {
+                let key = public_key(path).map_err(|problem| {
+                    let address = self.options.address.to_string();
+                    WireError::Tls { address, problem: Box::new(problem) }
+                })?;
+                self.sealed(&key)
             }
         }
+    }
+
+    fn sealed(&self, key: &[u8]) -> WireResult<Vec<u8>> {
+        let nonce: &[u8; NONCE] = self.nonce()?;
+        let sealed = sealed_password(key, nonce, self.password());
+        sealed.ok_or_else(|| self.refused("the server's public key cannot encrypt the password"))
+    }
+
+    fn parsec(&self, salt: &[u8]) -> WireResult<Vec<u8>> {
+        let signed = parsec(self.nonce()?, salt, self.password());
+        signed.ok_or_else(|| self.refused("the server's salt is not one of PARSEC"))
     }
 
     fn password(&self) -> &'a [u8] {
@@ -172,27 +251,6 @@ fn put_terminated(text: &str, out: &mut Vec<u8>) -> WireResult<()> {
     out.extend_from_slice(text.as_bytes());
     out.push(0);
     Ok(())
-}
-
-/// Random bytes of the server for a proof that the client knows the password.
-const NONCE: usize = 20;
-
-/// For `mysql_native_password`: SHA1(password) XOR SHA1(nonce + SHA1(SHA1(password))).
-fn native(nonce: &[u8; NONCE], password: &[u8]) -> Vec<u8> {
-    let once = Sha1::digest(password);
-    let twice = Sha1::digest(once);
-    xor(&once, &Sha1::new().chain_update(nonce).chain_update(twice).finalize())
-}
-
-/// For `caching_sha2_password`: SHA256(password) XOR SHA256(SHA256(SHA256(password)) + nonce).
-fn caching_sha2(nonce: &[u8; NONCE], password: &[u8]) -> Vec<u8> {
-    let once = Sha256::digest(password);
-    let twice = Sha256::digest(once);
-    xor(&once, &Sha256::new().chain_update(twice).chain_update(nonce).finalize())
-}
-
-fn xor(a: &[u8], b: &[u8]) -> Vec<u8> {
-    a.iter().zip(b).map(|(a, b)| a ^ b).collect()
 }
 
 #[cfg(test)]
@@ -257,10 +315,24 @@ mod tests {
         assert_eq!(answer[37], 32, "a hash, not the password");
         assert_eq!(login.step(&[1, 3]).unwrap(), None);
         assert_eq!(login.step(&[1, 4]).unwrap(), Some(b"secret\0".to_vec()));
+        let switch = b"\xfesha256_password\0abcdefghijklmnopqrst\0";
+        assert_eq!(login.step(switch).unwrap(), Some(vec![1]), "asks for the public key");
 
         options.address = Address::Tcp { host: "localhost".to_owned(), port: 3306 };
         let (mut login, _, _) = MySqlLogin::start(&options, &greeting(CACHING_SHA2)).unwrap();
         assert!(matches!(login.step(&[1, 4]), Err(WireError::Auth { .. })));
+    }
+
+    #[test]
+    fn parsec_takes_the_salt_with_and_without_a_mark() {
+        let options = options("secret");
+        let nonce = [7; 32];
+        for salt in [&b"P\0abcdefghijklmnopqr"[..], b"\x01P\0abcdefghijklmnopqr"] {
+            let (mut login, _, _) = MySqlLogin::start(&options, &greeting(NATIVE)).unwrap();
+            let switch = [&b"\xfeparsec\0"[..], &nonce].concat();
+            assert_eq!(login.step(&switch).unwrap(), Some(Vec::new()));
+            assert_eq!(login.step(salt).unwrap().unwrap().len(), 32 + 64);
+        }
     }
 
     #[test]
@@ -270,16 +342,5 @@ mod tests {
             let (mut login, _, _) = MySqlLogin::start(&options, &greeting(NATIVE)).unwrap();
             assert!(login.step(switch).is_err());
         }
-    }
-
-    /// Computed with Python's `hashlib`.
-    #[test]
-    fn agrees_with_another_implementation() {
-        let nonce = b"abcdefghijklmnopqrst";
-        let sha1 = native(nonce, b"secret");
-        assert_eq!(hex::encode(sha1), "8817c50fa779daef010ee7577825b0847df9842e");
-        let sha2 = caching_sha2(nonce, b"secret");
-        let expected = "c76e2898612a4cf042c77fa8c4702c4c64c0c2c557c53c4d75595aaa6abae809";
-        assert_eq!(hex::encode(sha2), expected);
     }
 }

@@ -5,6 +5,7 @@ pub mod codec;
 mod constants;
 mod execute;
 mod login;
+mod password;
 mod session;
 mod walk;
 

@@ -10,7 +10,7 @@ use super::codec::{
 };
 use super::constants::{CapabilityFlags, Command};
 use super::execute::ExecutePacket;
-use super::login::MySqlLogin;
+use super::login::{MySqlLogin, TLS_REQUEST};
 use super::walk::PacketWalker;
 use crate::budget::ReadBudget;
 use crate::channel::Channel;
@@ -25,7 +25,7 @@ use crate::value::{
 /// A server that has not greeted by then may be waiting for the client to speak first.
 const GREETING_DUE: Duration = Duration::from_secs(1);
 /// A server that has not accepted a client after this many packets never will.
-const MAX_LOGIN_STEPS: usize = 8;
+const MAX_LOGIN_STEPS: usize = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RowProtocol {
@@ -64,6 +64,11 @@ impl MySqlSession {
             sequence: 0,
         };
         let (mut login, greeting, answer) = MySqlLogin::start(options, session.read(channel)?)?;
+        let mut cipher = None;
+        if login.is_encrypted() {
+            session.write(channel, &answer[..TLS_REQUEST])?;
+            cipher = Some(channel.start_tls(options)?.cipher);
+        }
         session.write(channel, &answer)?;
         for _ in 0..MAX_LOGIN_STEPS {
             if let Some(answer) = login.step(session.read(channel)?)? {
@@ -75,6 +80,7 @@ impl MySqlSession {
                     version: greeting.server_version,
                     connection_id: greeting.connection_id,
                     auth_method: login.plugin().to_owned(),
+                    cipher,
                 };
                 // assay's sessions autocommit, whatever the server's configuration.
                 if login.is_manual() {
@@ -125,6 +131,15 @@ impl MySqlSession {
         }
         self.statements.push(ExecutePacket::new(prepared.id, params));
         Ok(StatementId(self.statements.len() - 1))
+    }
+
+    /// The server does not answer.
+    pub(crate) fn close(&mut self, channel: &mut Channel, id: StatementId) -> WireResult<()> {
+        let statement = id.take_from(&mut self.statements)?;
+        channel.begin_reply()?;
+        self.command(channel, Command::CloseStatement, statement.id())?;
+        channel.end_reply();
+        Ok(())
     }
 
     pub(crate) fn execute(

@@ -28,6 +28,7 @@ pub mod kind {
     pub const EMPTY: u8 = b'I';
     pub const PARSED: u8 = b'1';
     pub const BOUND: u8 = b'2';
+    pub const CLOSED: u8 = b'3';
     pub const PARAMETERS: u8 = b't';
     pub const NO_COLUMNS: u8 = b'n';
     pub const COPY_IN: u8 = b'G';

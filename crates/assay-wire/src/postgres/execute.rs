@@ -60,6 +60,17 @@ pub(crate) fn prepare(number: usize, sql: &str, types: &[ParamType]) -> WireResu
     Ok(out)
 }
 
+/// The messages that close the statement of this number.
+pub(crate) fn close(number: usize) -> WireResult<Vec<u8>> {
+    let mut out = Vec::new();
+    put_message(b'C', &mut out, |out| {
+        out.push(b'S');
+        put_text(&name(number), out);
+    })?;
+    put_message(b'S', &mut out, |_| ())?;
+    Ok(out)
+}
+
 fn put_parse(name: &[u8], sql: &str, types: &[ParamType], out: &mut Vec<u8>) -> WireResult<()> {
     let sql = checked(sql)?;
     let count = count(types)?;

@@ -1,17 +1,22 @@
 //! The login without sockets: the answer to each message until the server accepts the client.
 
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{
+    ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256,
+};
 
 use super::codec::{checked, put_length, put_message, put_text};
 use crate::error::{WireError, WireResult};
 use crate::options::{Address, ConnectOptions};
+use crate::tls_client::ChannelBindingMode;
 
 /// Version 3.0 of the protocol, which every server since 7.4 speaks.
 const VERSION: [u8; 4] = [0, 3, 0, 0];
 
 /// Maximum rounds of hashing. The default is 4096; a hostile server could request hours of work.
 const MAX_ROUNDS: u32 = 1_000_000;
+
+const NOT_BOUND: &str = "`channel_binding=require` needs TLS and SCRAM-SHA-256-PLUS";
 
 mod ask {
     pub(super) const NOTHING_MORE: u32 = 0;
@@ -26,6 +31,10 @@ pub struct PostgresLogin<'a> {
     options: &'a ConnectOptions,
     method: &'static str,
     scram: Option<ScramSha256>,
+    is_encrypted: bool,
+    /// Hash of the server's certificate.
+    end_point: Option<Vec<u8>>,
+    is_bound: bool,
     done: bool,
 }
 
@@ -34,10 +43,13 @@ impl<'a> PostgresLogin<'a> {
     pub fn start(options: &'a ConnectOptions) -> WireResult<(Self, Vec<u8>)> {
         let user = checked(&options.user)?;
         let database = options.database.as_deref().map(checked).transpose()?;
+        let schema = options.schema.as_deref().map(checked).transpose()?;
         let mut hello = Vec::new();
         put_length(&mut hello, |out| {
             out.extend_from_slice(&VERSION);
-            for (name, value) in [("user", Some(user)), ("database", database)] {
+            // A setting in the first message outranks those of the user and the database, and survives `RESET`.
+            let words = [("user", Some(user)), ("database", database), ("search_path", schema)];
+            for (name, value) in words {
                 if let Some(value) = value {
                     put_text(name.as_bytes(), out);
                     put_text(value, out);
@@ -45,7 +57,22 @@ impl<'a> PostgresLogin<'a> {
             }
             out.push(0);
         })?;
-        Ok((Self { options, method: "trust", scram: None, done: false }, hello))
+        let login = Self {
+            options,
+            method: "trust",
+            scram: None,
+            is_encrypted: false,
+            end_point: None,
+            is_bound: false,
+            done: false,
+        };
+        Ok((login, hello))
+    }
+
+    /// Call if the login goes over TLS. A login can be bound to the hash of the server's certificate.
+    pub(crate) fn set_encrypted(&mut self, end_point: Option<Vec<u8>>) {
+        let may_bind = self.options.tls.options().channel_binding != ChannelBindingMode::Disabled;
+        (self.is_encrypted, self.end_point) = (true, end_point.filter(|_| may_bind));
     }
 
     pub fn method(&self) -> &'static str {
@@ -66,6 +93,9 @@ impl<'a> PostgresLogin<'a> {
             ask::NOTHING_MORE | ask::PASSWORD | ask::MD5 | ask::SASL if self.scram.is_some() => {
                 Err(WireError::Protocol("a login out of order"))
             }
+            ask::NOTHING_MORE | ask::PASSWORD | ask::MD5 if self.must_bind() && !self.is_bound => {
+                Err(refused("trust, password or md5", NOT_BOUND))
+            }
             ask::NOTHING_MORE => {
                 self.done = true;
                 Ok(None)
@@ -82,14 +112,21 @@ impl<'a> PostgresLogin<'a> {
         }
     }
 
+    fn must_bind(&self) -> bool {
+        self.options.tls.options().channel_binding == ChannelBindingMode::Required
+    }
+
     fn password(&self) -> &[u8] {
         self.options.password.as_deref().unwrap_or_default().as_bytes()
     }
 
     fn password_in_clear(&mut self) -> WireResult<Vec<u8>> {
         self.method = "password";
-        if matches!(self.options.address, Address::Tcp { .. }) {
-            return Err(refused("password", "it would send the password in clear text over TCP"));
+        if matches!(self.options.address, Address::Tcp { .. }) && !self.is_encrypted {
+            return Err(refused(
+                "password",
+                "it would send the password in clear text: ask for TLS (`sslmode=require`)",
+            ));
         }
         self.password_message(self.password())
     }
@@ -111,17 +148,28 @@ impl<'a> PostgresLogin<'a> {
     }
 
     fn scram_first(&mut self, data: &[u8]) -> WireResult<Vec<u8>> {
-        let offered = data.split(|byte| *byte == 0).any(|it| it == SCRAM_SHA_256.as_bytes());
-        if !offered {
-            return Err(refused("sasl", "the server does not offer SCRAM-SHA-256"));
-        }
-        self.method = "scram-sha-256";
-        let scram = ScramSha256::new(self.password(), ChannelBinding::unsupported());
+        let offers = |name: &str| data.split(|byte| *byte == 0).any(|word| word == name.as_bytes());
+        let (name, method, binding) = match self.end_point.take() {
+            Some(hash) if offers(SCRAM_SHA_256_PLUS) => {
+                self.is_bound = true;
+                let binding = ChannelBinding::tls_server_end_point(hash);
+                (SCRAM_SHA_256_PLUS, "scram-sha-256-plus", binding)
+            }
+            _ if self.must_bind() => return Err(refused("sasl", NOT_BOUND)),
+            _ if !offers(SCRAM_SHA_256) => {
+                return Err(refused("sasl", "the server does not offer SCRAM-SHA-256"));
+            }
+            // The server checks that nobody removed its offer to bind.
+            Some(_) => (SCRAM_SHA_256, "scram-sha-256", ChannelBinding::unrequested()),
+            None => (SCRAM_SHA_256, "scram-sha-256", ChannelBinding::unsupported()),
+        };
+        self.method = method;
+        let scram = ScramSha256::new(self.password(), binding);
         let mut out = Vec::new();
         let first = scram.message();
         let length = u32::try_from(first.len()).unwrap_or(u32::MAX);
         put_message(b'p', &mut out, |out| {
-            put_text(SCRAM_SHA_256.as_bytes(), out);
+            put_text(name.as_bytes(), out);
             out.extend_from_slice(&length.to_be_bytes());
             out.extend_from_slice(first);
         })?;
@@ -171,6 +219,14 @@ fn method_name(asked: u32) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schema_is_the_search_path_of_the_session() {
+        let schema = Some("ours".to_owned());
+        let options = ConnectOptions { schema, ..ConnectOptions::unix("s", "me") };
+        let (_, hello) = PostgresLogin::start(&options).unwrap();
+        assert!(hello.ends_with(b"user\0me\0search_path\0ours\0\0"), "{hello:?}");
+    }
 
     #[test]
     fn md5_matches_the_manual() {

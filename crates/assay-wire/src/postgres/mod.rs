@@ -9,5 +9,5 @@ mod walk;
 
 pub use login::PostgresLogin;
 pub(crate) use probe::is_spoken_at;
-pub(crate) use session::PostgresSession;
+pub(crate) use session::{PostgresSession, may_go_without_tls};
 pub use walk::MessageWalker;

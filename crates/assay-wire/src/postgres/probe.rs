@@ -18,7 +18,7 @@ pub(super) fn is_mysql(header: [u8; HEADER]) -> bool {
 }
 
 /// Asks whether TLS is available. Only Postgres answers with one of two letters.
-const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+pub(super) const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 const PROBE_LIMIT: Duration = Duration::from_secs(1);
 
 pub(crate) fn is_spoken_at(options: &ConnectOptions) -> bool {

@@ -5,14 +5,17 @@ use super::codec::{
     parse_error, parse_header, parse_notice, parse_parameter, parse_parameters, parse_row,
     put_message, put_text,
 };
-use super::execute::{BindMessages, ResultFormat, SYNC, prepare};
+use super::execute::{BindMessages, ResultFormat, SYNC, close, prepare};
 use super::login::PostgresLogin;
-use super::probe::is_mysql;
+use super::probe::{TLS_REQUEST, is_mysql};
 use super::walk::{CopyMessages, CopyWalker, MessageWalker, PipelineMessages, PipelineWalker};
 use crate::budget::ReadBudget;
 use crate::channel::Channel;
 use crate::error::{WireError, WireResult};
-use crate::options::ConnectOptions;
+use crate::handshake::{TlsFacts, tls_error};
+use crate::options::{Address, ConnectOptions, Protocol};
+use crate::tls_client::TlsMode;
+use crate::tls_problem::TlsProblem;
 use crate::value::{
     AnswerSummary, NextPart, Param, ParamType, Reply, ResultSet, ServerIdentity, StatementId,
     TakeValues,
@@ -41,14 +44,14 @@ impl PostgresSession {
         options: &ConnectOptions,
     ) -> WireResult<(Self, ServerIdentity)> {
         let (mut login, hello) = PostgresLogin::start(options)?;
+        let mut cipher = None;
+        if let Some(facts) = begin_tls(channel, options)? {
+            login.set_encrypted(facts.end_point);
+            cipher = Some(facts.cipher);
+        }
         channel.stream.send(&hello)?;
         if is_mysql(channel.peek()?) {
-            let address = options.address.to_string();
-            return Err(WireError::OtherProtocol {
-                address,
-                spoken: "MySQL",
-                expected: "Postgres",
-            });
+            return Err(speaks_mysql(options));
         }
         let mut session = Self {
             statements: Vec::new(),
@@ -56,8 +59,12 @@ impl PostgresSession {
             body: Vec::new(),
             pipeline: Vec::new(),
         };
-        let mut identity =
-            ServerIdentity { version: String::new(), connection_id: 0, auth_method: String::new() };
+        let mut identity = ServerIdentity {
+            version: String::new(),
+            connection_id: 0,
+            auth_method: String::new(),
+            cipher,
+        };
         for _ in 0..MAX_LOGIN_MESSAGES {
             let kind = session.read_any(channel)?;
             let body = session.body.as_slice();
@@ -120,6 +127,24 @@ impl PostgresSession {
         }
         self.statements.push(statement);
         Ok(id)
+    }
+
+    pub(crate) fn close(&mut self, channel: &mut Channel, id: StatementId) -> WireResult<()> {
+        id.take_from(&mut self.statements)?;
+        let request = close(id.0)?;
+        channel.begin_kept_reply(ReadBudget::reply())?;
+        channel.stream.send(&request)?;
+        let mut failure = None;
+        loop {
+            match self.read(channel)? {
+                kind::CLOSED => {}
+                kind::ERROR => failure = Some(parse_error(&self.body)),
+                kind::READY => break,
+                _ => return Err(WireError::Protocol("a message after a request to close")),
+            }
+        }
+        channel.end_reply();
+        failure.map_or(Ok(()), Err)
     }
 
     /// Prepares a statement to find out whether that works; its executions parse and plan it again.
@@ -438,6 +463,47 @@ impl PostgresSession {
         channel.read_message(HEADER, length, &mut self.body)?;
         Ok(kind)
     }
+}
+
+/// Encrypts the connection if the options ask for it and the server has TLS. Postgres has none over unix sockets, and
+/// its own clients ignore the mode there.
+fn begin_tls(channel: &mut Channel, options: &ConnectOptions) -> WireResult<Option<TlsFacts>> {
+    let mode = options.tls.mode();
+    if mode == TlsMode::Disabled || matches!(options.address, Address::Unix(_)) {
+        return Ok(None);
+    }
+    if options.tls.options().is_direct {
+        return channel.start_tls(options).map(Some);
+    }
+    channel.stream.send(&TLS_REQUEST)?;
+    match channel.read_byte()? {
+        Some(b'S') => channel.start_tls(options).map(Some),
+        Some(b'N') if mode >= TlsMode::Required => Err(tls_error(options, TlsProblem::NotOffered)),
+        Some(b'N') => Ok(None),
+        // A greeting of MySQL arrives whole.
+        None if channel.received().first_chunk().is_some_and(|header| is_mysql(*header)) => {
+            Err(speaks_mysql(options))
+        }
+        _ => Err(WireError::Protocol("an answer to the request for TLS")),
+    }
+}
+
+/// Whether a connection without TLS may work where one with TLS failed, and the options allow it: TLS itself failed, or
+/// `pg_hba.conf` refuses it.
+pub(crate) fn may_go_without_tls(options: &ConnectOptions, error: &WireError) -> bool {
+    const REFUSED: &str = "28000";
+    options.protocol == Protocol::Postgres
+        && options.tls.mode() == TlsMode::Preferred
+        && match error {
+            WireError::Tls { problem, .. } => !matches!(**problem, TlsProblem::File { .. }),
+            WireError::Server { state, .. } => state == REFUSED,
+            _ => false,
+        }
+}
+
+fn speaks_mysql(options: &ConnectOptions) -> WireError {
+    let address = options.address.to_string();
+    WireError::OtherProtocol { address, spoken: "MySQL", expected: "Postgres" }
 }
 
 fn keep_in(

@@ -2,14 +2,21 @@
 
 #![allow(dead_code, clippy::unwrap_used, reason = "a part of each test and bench")]
 
-use std::io::{Read as _, Write as _};
+use std::io::{Read, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use assay_wire::ConnectOptions;
 use assay_wire::mysql::codec::{HEADER, frame, parse_header};
+use assay_wire::{ConnectOptions, TlsClient, TlsMode, TlsOptions, TrustedRoots};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedProtocolVersion};
 use tempfile::TempDir;
+
+pub(crate) type TlsStream = StreamOwned<ServerConnection, UnixStream>;
 
 pub(crate) struct Peer {
     pub(crate) options: ConnectOptions,
@@ -36,6 +43,24 @@ impl Peer {
         Self { options, thread, _directory: directory }
     }
 
+    /// Logs one client in over TLS, unless the client ends the handshake.
+    pub(crate) fn over_tls(
+        config: Arc<ServerConfig>,
+        script: impl FnOnce(TlsStream) + Send + 'static,
+    ) -> Self {
+        let mut peer = Self::raw(move |mut stream| {
+            stream.write_all(&packet(&tls_greeting(), 0)).unwrap();
+            assert_eq!(read_packet(&mut stream).unwrap().len(), 32);
+            let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
+            if read_packet(&mut stream).is_some() {
+                stream.write_all(&packet(OK, 3)).unwrap();
+                script(stream);
+            }
+        });
+        peer.options.tls = tls(TlsMode::VerifyIdentity, "authority.pem");
+        peer
+    }
+
     pub(crate) fn join(self) {
         self.thread.join().unwrap();
     }
@@ -47,6 +72,36 @@ pub(crate) fn greeting() -> Vec<u8> {
     greeting.extend_from_slice(&[0; 10]);
     greeting.extend_from_slice(b"ijklmnopqrst\0mysql_native_password\0");
     greeting
+}
+
+pub(crate) fn tls_greeting() -> Vec<u8> {
+    let mut greeting = greeting();
+    let at = greeting.windows(2).position(|pair| pair == [0xfe, 0xf7]).unwrap();
+    greeting[at + 1] |= 1 << 3;
+    greeting
+}
+
+pub(crate) fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/certificates").join(name)
+}
+
+pub(crate) fn tls(mode: TlsMode, authority: &str) -> TlsClient {
+    let roots = Some(TrustedRoots::File(file(authority)));
+    TlsClient::new(TlsOptions { mode, roots, ..TlsOptions::default() })
+}
+
+pub(crate) fn server_config(
+    certificate: &str,
+    version: &'static SupportedProtocolVersion,
+) -> Arc<ServerConfig> {
+    let chain = CertificateDer::pem_file_iter(file(certificate)).unwrap().map(Result::unwrap);
+    let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(provider)
+        .with_protocol_versions(&[version])
+        .unwrap()
+        .with_no_client_auth();
+    Arc::new(builder.with_single_cert(chain.collect(), key).unwrap())
 }
 
 pub(crate) fn log_in(stream: &mut UnixStream) {
@@ -78,7 +133,7 @@ pub(crate) fn reply(payloads: &[&[u8]]) -> Vec<u8> {
 }
 
 /// One packet's payload; `None` at the end of the stream.
-pub(crate) fn read_packet(stream: &mut UnixStream) -> Option<Vec<u8>> {
+pub(crate) fn read_packet(stream: &mut impl Read) -> Option<Vec<u8>> {
     let mut header = [0; HEADER];
     stream.read_exact(&mut header).ok()?;
     let mut payload = vec![0; parse_header(header).0];

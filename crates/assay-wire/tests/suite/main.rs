@@ -8,5 +8,6 @@ mod faults;
 mod mariadb;
 mod parsers;
 mod postgres;
+mod tls;
 
 assay_testkit::supervisor_entry!();

@@ -34,7 +34,7 @@ fn of_mysql(sql: &[u8], words: &[&str]) -> Fate {
             sql,
             &["CREATE", "DATABASE", "SCHEMA", "IF", "NOT", "EXISTS"],
         )),
-        ["DROP", "DATABASE" | "SCHEMA", ..] => Fate::Leave(None),
+        ["ALTER" | "DROP", "DATABASE" | "SCHEMA", ..] => Fate::Leave(None),
         ["SET", "GLOBAL", ..] => Fate::Leave(Some(WHOLE_SERVER)),
         ["SET", ..] => {
             let text = head(sql).to_ascii_uppercase();
@@ -260,6 +260,7 @@ mod tests {
             ("USE `shop`", shop()),
             ("SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-5'", Leave(Some(WHOLE_SERVER))),
             ("SET @@SESSION.SQL_LOG_BIN= 0", Leave(None)),
+            ("ALTER DATABASE `shop` CHARACTER SET latin1", Leave(None)),
             ("/*!40101 SET NAMES utf8mb4 */", Send),
             ("/*!40000 ALTER TABLE `t` DISABLE KEYS */", Send),
             ("/*M!100616 SET @OLD_NOTE_VERBOSITY=@@NOTE_VERBOSITY */", Send),

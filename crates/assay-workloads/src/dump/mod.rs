@@ -10,4 +10,4 @@ pub use fate::{
 };
 pub use kind::{NoDump, dump_dialect};
 pub use qualified_names::{table_database, without_database};
-pub use split::{DumpError, DumpPart, DumpParts};
+pub use split::{DumpError, DumpPart, DumpParts, SplitStop, StatementSplitter, begins_copy};

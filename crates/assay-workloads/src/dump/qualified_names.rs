@@ -35,16 +35,16 @@ pub fn without_database(sql: &[u8], database: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The database before the name of the table that a statement creates or fills.
+/// The database before the name of the table that a statement creates, fills, changes or drops.
 pub fn table_database(sql: &[u8]) -> Option<String> {
-    const BEFORE: [&str; 9] =
-        ["CREATE", "TEMPORARY", "TABLE", "IF", "NOT", "EXISTS", "INSERT", "IGNORE", "INTO"];
+    const BEFORE: &str =
+        "CREATE TEMPORARY TABLE IF NOT EXISTS INSERT REPLACE IGNORE INTO ALTER DROP DELETE FROM";
     let mut names = NameScanner { sql, at: 0, is_joined: false };
     let mut words = 0;
     loop {
         let name = names.next()?;
         let is_quoted = name.end - name.start > name.text.len();
-        if !is_quoted && BEFORE.iter().any(|word| is_word(name.text, word)) {
+        if !is_quoted && BEFORE.split(' ').any(|word| is_word(name.text, word)) {
             words += 1;
             continue;
         }
@@ -177,6 +177,8 @@ mod tests {
             ("CREATE TABLE IF NOT EXISTS `a b`.`t` (x int)", Some("a b")),
             ("insert into a.t values (1)", Some("a")),
             ("/*!40000 CREATE TABLE a.t (x int) */", Some("a")),
+            ("DROP TABLE IF EXISTS `a`.`t`", Some("a")),
+            ("DELETE FROM t WHERE a.b = 1", None),
             ("CREATE TABLE t (a int)", None),
             ("CREATE VIEW a.v AS SELECT 1", None),
             ("SET a.b = 1", None),

@@ -51,11 +51,7 @@ pub struct DumpParts<R> {
     number: u64,
     line: Vec<u8>,
     at: usize,
-    within: SplitContext,
-    /// The position is in a comment that MySQL and MariaDB execute.
-    is_executed: bool,
-    mark: Vec<u8>,
-    sql: Vec<u8>,
+    splitter: StatementSplitter,
     /// Line where the statement begins; 0 if none of it was read.
     begins: u64,
     has_rows: bool,
@@ -69,10 +65,7 @@ impl<R: BufRead> DumpParts<R> {
             number: 0,
             line: Vec::new(),
             at: 0,
-            within: SplitContext::Sql,
-            is_executed: false,
-            mark: b";".to_vec(),
-            sql: Vec::new(),
+            splitter: StatementSplitter::new(dialect),
             begins: 0,
             has_rows: false,
         }
@@ -88,8 +81,7 @@ impl<R: BufRead> DumpParts<R> {
                 return self.rest();
             }
             if self.at == 0
-                && self.begins == 0
-                && self.within == SplitContext::Sql
+                && self.splitter.is_between()
                 && let Some(part) = self.command()
             {
                 match part {
@@ -97,14 +89,14 @@ impl<R: BufRead> DumpParts<R> {
                     None => continue,
                 }
             }
-            if self.reads_to_mark() {
-                let (line, sql) = (self.begins, std::mem::take(&mut self.sql));
-                self.begins = 0;
-                if line == 0 {
-                    continue;
-                }
-                let sql = sql.trim_ascii().to_vec();
-                if self.dialect == Dialect::Postgres && copies(&sql) {
+            let stop = self.splitter.read(&self.line, &mut self.at);
+            if self.begins == 0 && self.splitter.has_begun {
+                self.begins = self.number;
+            }
+            if stop == SplitStop::Delimiter {
+                let line = std::mem::take(&mut self.begins);
+                let Some(sql) = self.splitter.take() else { continue };
+                if self.dialect == Dialect::Postgres && begins_copy(&sql) {
                     // Rows begin on the next line.
                     self.at = self.line.len();
                     self.has_rows = true;
@@ -112,7 +104,7 @@ impl<R: BufRead> DumpParts<R> {
                 }
                 return Ok(Some(DumpPart::Statement { line, sql }));
             }
-            if self.sql.len() > PART_BYTES {
+            if self.splitter.sql.len() > PART_BYTES {
                 return Err(DumpError::TooLong(self.begins));
             }
         }
@@ -137,12 +129,11 @@ impl<R: BufRead> DumpParts<R> {
     }
 
     fn rest(&mut self) -> Result<Option<DumpPart>, DumpError> {
-        if self.within != SplitContext::Sql || self.is_executed {
+        if self.splitter.is_open() {
             return Err(DumpError::NoEnd(self.begins.max(1)));
         }
-        let (line, sql) = (std::mem::take(&mut self.begins), std::mem::take(&mut self.sql));
-        let sql = sql.trim_ascii().to_vec();
-        Ok((line > 0 && !sql.is_empty()).then_some(DumpPart::Statement { line, sql }))
+        let line = std::mem::take(&mut self.begins);
+        Ok(self.splitter.take().map(|sql| DumpPart::Statement { line, sql }))
     }
 
     fn next_line(&mut self) -> Result<bool, DumpError> {
@@ -160,33 +151,105 @@ impl<R: BufRead> DumpParts<R> {
     /// A client command on a line where a statement could begin; an inner `None` is one that was executed here.
     fn command(&mut self) -> Option<Option<DumpPart>> {
         let text = self.line.trim_ascii();
-        if self.dialect == Dialect::Postgres {
-            let text =
-                text.starts_with(b"\\").then(|| String::from_utf8_lossy(text).into_owned())?;
-            self.at = self.line.len();
-            return Some(Some(DumpPart::Command { line: self.number, text }));
-        }
-        let (word, mark) = text.split_at_checked(b"DELIMITER".len())?;
-        let mark = mark.strip_prefix(b" ").or(mark.strip_prefix(b"\t"))?.trim_ascii();
-        if !word.eq_ignore_ascii_case(b"DELIMITER") || mark.is_empty() {
+        let is_command = self.dialect == Dialect::Postgres && text.starts_with(b"\\");
+        let part = is_command.then(|| DumpPart::Command {
+            line: self.number,
+            text: String::from_utf8_lossy(text).into_owned(),
+        });
+        if !is_command && !self.splitter.changes_delimiter(text) {
             return None;
         }
-        self.mark = mark.to_vec();
         self.at = self.line.len();
-        Some(None)
+        Some(part)
+    }
+}
+
+/// Splits SQL into statements, line by line, as the clients `mysql` and `psql` do. A comment alone is no statement, and
+/// those in front of a statement do not belong to it.
+#[derive(Debug)]
+pub struct StatementSplitter {
+    dialect: Dialect,
+    within: SplitContext,
+    /// The position is in a comment that MySQL and MariaDB execute.
+    is_executed: bool,
+    delimiter: Vec<u8>,
+    stops_at_backslash: bool,
+    /// The statement as far as it was read, with the blanks behind it.
+    pub sql: Vec<u8>,
+    pub has_begun: bool,
+}
+
+/// The reason why reading has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SplitStop {
+    /// The end of the line.
+    LineEnd,
+    /// A delimiter, which was read.
+    Delimiter,
+    /// A backslash outside of strings, which was not read.
+    Backslash,
+}
+
+impl StatementSplitter {
+    pub fn new(dialect: Dialect) -> Self {
+        Self {
+            dialect,
+            within: SplitContext::Sql,
+            is_executed: false,
+            delimiter: b";".to_vec(),
+            stops_at_backslash: false,
+            sql: Vec::new(),
+            has_begun: false,
+        }
     }
 
-    /// Continues in the line; true if a statement ends.
-    fn reads_to_mark(&mut self) -> bool {
-        while let Some(rest) = self.line.get(self.at..).filter(|rest| !rest.is_empty()) {
+    /// For scripts, which may have client commands within statements and behind them.
+    pub fn stopping_at_backslashes(self) -> Self {
+        Self { stops_at_backslash: true, ..self }
+    }
+
+    /// Whether a client command may come, such as `DELIMITER`.
+    pub fn is_between(&self) -> bool {
+        self.within == SplitContext::Sql && !self.has_begun
+    }
+
+    /// Whether a string, a quoted name or a comment has begun and not ended.
+    pub fn is_open(&self) -> bool {
+        self.within != SplitContext::Sql || self.is_executed
+    }
+
+    /// Ends strings, quoted names and comments, because the end of their line is lost.
+    pub fn close(&mut self) {
+        (self.within, self.is_executed) = (SplitContext::Sql, false);
+    }
+
+    /// The statement that was read; `None` without one.
+    pub fn take(&mut self) -> Option<Vec<u8>> {
+        let sql = std::mem::take(&mut self.sql);
+        std::mem::take(&mut self.has_begun).then(|| sql.trim_ascii().to_vec())
+    }
+
+    /// Executes a line such as `DELIMITER //`, whose delimiter may be in quotes. Returns whether it is one.
+    pub fn changes_delimiter(&mut self, line: &[u8]) -> bool {
+        let mark = delimiter(line).filter(|_| self.dialect == Dialect::MySql);
+        if let Some(mark) = mark {
+            self.delimiter = mark.to_vec();
+        }
+        mark.is_some()
+    }
+
+    /// Goes on in a line from an offset, which it moves.
+    pub fn read(&mut self, line: &[u8], at: &mut usize) -> SplitStop {
+        while let Some(rest) = line.get(*at..).filter(|rest| !rest.is_empty()) {
             let length = match &self.within {
-                SplitContext::Sql => match self.sql_part(rest) {
+                SplitContext::Sql => match self.sql_part(line, *at, rest) {
                     SplitStep::Ends(length) => {
-                        self.at += length;
-                        return true;
+                        *at += length;
+                        return SplitStop::Delimiter;
                     }
+                    SplitStep::Stops => return SplitStop::Backslash,
                     SplitStep::Skips(length, within) => {
-                        self.at += length;
+                        *at += length;
                         self.within = within;
                         continue;
                     }
@@ -210,46 +273,45 @@ impl<R: BufRead> DumpParts<R> {
                     self.within =
                         if depth == 0 { SplitContext::Sql } else { SplitContext::Comment(depth) };
                     // A comment alone is no statement.
-                    if self.begins == 0 {
-                        self.at += length;
+                    if !self.has_begun {
+                        *at += length;
                         continue;
                     }
                     length
                 }
                 SplitContext::Dollars(mark) => match find(rest, mark) {
-                    Some(at) => {
-                        let length = at + mark.len();
+                    Some(place) => {
+                        let length = place + mark.len();
                         self.within = SplitContext::Sql;
                         length
                     }
                     None => rest.len(),
                 },
             };
-            let taken = self.line.get(self.at..self.at + length).unwrap_or_default();
-            if self.begins == 0
-                && !(self.within == SplitContext::Sql && taken.trim_ascii().is_empty())
-            {
-                self.begins = self.number;
-            }
-            if self.begins != 0 {
+            let taken = rest.get(..length).unwrap_or_default();
+            self.has_begun |= self.within != SplitContext::Sql || !taken.trim_ascii().is_empty();
+            if self.has_begun {
                 self.sql.extend_from_slice(taken);
             }
-            self.at += length;
+            *at += length;
         }
-        false
+        SplitStop::LineEnd
     }
 
-    fn sql_part(&self, rest: &[u8]) -> SplitStep {
+    fn sql_part(&self, line: &[u8], at: usize, rest: &[u8]) -> SplitStep {
         let is_mysql = self.dialect == Dialect::MySql;
-        if !self.is_executed && rest.starts_with(&self.mark) {
-            return SplitStep::Ends(self.mark.len());
+        if !self.is_executed && rest.starts_with(&self.delimiter) {
+            return SplitStep::Ends(self.delimiter.len());
         }
         let enters = |length, within| SplitStep::Takes(length, Some(within), self.is_executed);
+        let before = line.get(..at).unwrap_or_default();
+        let follows_name = before.last().is_some_and(|byte| is_of_name(*byte));
         match rest {
+            [b'\\', ..] if self.stops_at_backslash && !self.is_executed => SplitStep::Stops,
             [b'*', b'/', ..] if self.is_executed => SplitStep::Takes(2, None, false),
             [b'/', b'*', b'!', ..] if is_mysql => SplitStep::Takes(3, None, true),
             [b'/', b'*', b'M', b'!', ..] if is_mysql => SplitStep::Takes(4, None, true),
-            [b'/', b'*', ..] if self.begins == 0 => SplitStep::Skips(2, SplitContext::Comment(1)),
+            [b'/', b'*', ..] if !self.has_begun => SplitStep::Skips(2, SplitContext::Comment(1)),
             [b'/', b'*', ..] => enters(2, SplitContext::Comment(1)),
             [b'-', b'-', after @ ..]
                 if !is_mysql || after.first().is_none_or(u8::is_ascii_whitespace) =>
@@ -258,13 +320,13 @@ impl<R: BufRead> DumpParts<R> {
             }
             [b'#', ..] if is_mysql => self.line_comment(rest),
             [quote @ (b'\'' | b'"'), ..] => {
-                let has_escapes = is_mysql || *quote == b'\'' && self.follows_escape();
+                let has_escapes = is_mysql || *quote == b'\'' && follows_escape(before);
                 enters(1, SplitContext::Quotes { quote: *quote, has_escapes })
             }
             [b'`', ..] if is_mysql => {
                 enters(1, SplitContext::Quotes { quote: b'`', has_escapes: false })
             }
-            [b'$', ..] if !is_mysql && !self.follows_name() => match dollar_mark(rest) {
+            [b'$', ..] if !is_mysql && !follows_name => match dollar_mark(rest) {
                 Some(mark) => enters(mark.len(), SplitContext::Dollars(mark.to_vec())),
                 None => SplitStep::Takes(1, None, self.is_executed),
             },
@@ -272,9 +334,10 @@ impl<R: BufRead> DumpParts<R> {
                 // Nothing has a meaning up to the next of these.
                 let is_plain =
                     |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b',' | b'_');
-                let first = self.mark.first().copied();
+                let first = self.delimiter.first().copied();
                 let plain = rest.iter().skip(1);
-                let plain = plain.take_while(|it| is_plain(it) && Some(**it) != first).count();
+                let plain =
+                    plain.take_while(|byte| is_plain(byte) && Some(**byte) != first).count();
                 SplitStep::Takes(1 + plain, None, self.is_executed)
             }
         }
@@ -282,31 +345,41 @@ impl<R: BufRead> DumpParts<R> {
 
     /// A comment up to the end of the line. It belongs to a statement that has begun.
     fn line_comment(&self, rest: &[u8]) -> SplitStep {
-        match self.begins {
-            0 => SplitStep::Skips(rest.len(), SplitContext::Sql),
-            _ => SplitStep::Takes(rest.len(), None, self.is_executed),
+        if self.has_begun {
+            SplitStep::Takes(rest.len(), None, self.is_executed)
+        } else {
+            SplitStep::Skips(rest.len(), SplitContext::Sql)
         }
     }
+}
 
-    /// Whether the position follows the `E` of a Postgres string with backslash escapes.
-    fn follows_escape(&self) -> bool {
-        let before = self.line.get(..self.at).unwrap_or_default();
-        match before {
-            [.., before, b'e' | b'E'] => !is_of_name(*before),
-            [b'e' | b'E'] => true,
-            _ => false,
-        }
+/// Whether a text ends with the `E` of a Postgres string with backslash escapes.
+fn follows_escape(before: &[u8]) -> bool {
+    match before {
+        [.., before, b'e' | b'E'] => !is_of_name(*before),
+        [b'e' | b'E'] => true,
+        _ => false,
     }
+}
 
-    fn follows_name(&self) -> bool {
-        let before = self.at.checked_sub(1).and_then(|at| self.line.get(at));
-        before.is_some_and(|byte| is_of_name(*byte))
+/// The delimiter of a line `DELIMITER //`.
+fn delimiter(line: &[u8]) -> Option<&[u8]> {
+    let (word, rest) = line.trim_ascii_start().split_at_checked(b"DELIMITER".len())?;
+    if !word.eq_ignore_ascii_case(b"DELIMITER") || !rest.first()?.is_ascii_whitespace() {
+        return None;
     }
+    let mark = rest.trim_ascii().split(u8::is_ascii_whitespace).next()?;
+    let is_quote = |byte: &u8| matches!(byte, b'\'' | b'"');
+    let first = mark.iter().position(|byte| !is_quote(byte))?;
+    let last = mark.iter().rposition(|byte| !is_quote(byte))?;
+    mark.get(first..=last)
 }
 
 enum SplitStep {
     /// The statement ends with a delimiter of this length.
     Ends(usize),
+    /// A backslash.
+    Stops,
     /// Skip this many bytes; the context after them.
     Skips(usize, SplitContext),
     /// Take this many bytes into the statement; the context after them, if it changes, and whether that is executed.
@@ -365,7 +438,8 @@ fn find(bytes: &[u8], part: &[u8]) -> Option<usize> {
     bytes.windows(part.len().max(1)).position(|window| window == part)
 }
 
-fn copies(sql: &[u8]) -> bool {
+/// Whether rows follow this Postgres statement.
+pub fn begins_copy(sql: &[u8]) -> bool {
     let is_copy = sql.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"COPY "));
     let words = String::from_utf8_lossy(sql.get(..sql.len().min(1 << 20)).unwrap_or_default());
     let words: Vec<String> = words.split_whitespace().map(str::to_ascii_uppercase).collect();

@@ -117,7 +117,7 @@ fn an_upgrade_is_told_what_breaks_before_it_is_told_what_is_slow() {
     let mysql =
         "mysql@8.0+sql_mode=ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE";
     let compare = ["compare", "mariadb@10.11", mysql, "--preset", "smoke", "--offline"];
-    let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
+    let options = ["--workload", &file, "--format", "json", "--key", "blocks=1"];
     let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
     // One test cannot run on MySQL.
     let result = json(&output, 3);
@@ -239,7 +239,7 @@ fn a_statement_that_fails_everywhere_is_not_the_fault_of_one_system() {
     for mode in ["auto", "disable"] {
         let compare =
             ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
-        let options = ["--workload", &file, "--db-ps-mode", mode, "--blocks", "1"];
+        let options = ["--workload", &file, "--db-ps-mode", mode, "--key", "blocks=1"];
         let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
         let (stdout, stderr) =
             (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -328,7 +328,7 @@ fn a_dump_of_postgres_is_restored_with_its_copied_rows() {
     assert!(gzip.success());
     let file = folder.path().join("shop.toml").display().to_string();
     let compare = ["compare", "postgres@15", "--twin", "--preset", "smoke", "--offline"];
-    let options = ["--workload", &file, "--format", "json", "--blocks", "1"];
+    let options = ["--workload", &file, "--format", "json", "--key", "blocks=1"];
     let output = place.run_to_end(&[&compare[..], &options[..], &BUDGET].concat());
     let result = json(&output, 0);
     assert_eq!(result["answers"], Value::Null, "{result:#}");

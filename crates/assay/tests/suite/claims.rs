@@ -52,7 +52,7 @@ fn the_exit_code_says_whether_all_claims_hold() {
     }
     let shown = text(&checked(&fails, &[]).stdout);
     assert!(
-        shown.contains("not so: 0.95 (point-query, 1 client, mysql@8.0.36 / mysql@5.6.51)"),
+        shown.contains("not so: 0.95 −5% (point-query, 1 client, mysql@8.0.36 / mysql@5.6.51)"),
         "{shown}"
     );
     assert!(shown.contains("values without an interval is unknown"), "{shown}");

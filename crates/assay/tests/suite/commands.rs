@@ -207,7 +207,7 @@ fn every_command_that_starts_a_server_tells_all_options_that_it_does_not_take() 
 fn a_study_that_goes_on_loads_its_data_before_it_waits() {
     let place = Place::bare();
     let study = ["mariadb@10.11", "mariadb@11.8", "--rows", "1000", "--tests", "point-query"];
-    let compare = ["compare", "--preset", "smoke", "--blocks", "1", "--offline"];
+    let compare = ["compare", "--preset", "smoke", "--key", "blocks=1", "--offline"];
     let output = place.run_to_end(&[&compare[..], &study[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     fs_err::remove_dir_all(place.cache().join("templates")).unwrap();
@@ -265,7 +265,7 @@ fn the_data_that_were_not_used_for_the_longest_time_go_when_the_cache_exceeds_it
     let place = Place::bare();
     let measured = |rows: &str, limit: &str| {
         let study = ["compare", "mariadb@11.8", "--twin", "--preset", "smoke", "--budget", "5s"];
-        let tests = ["--tests", "point-query", "--blocks", "1", "--offline", "--rows", rows];
+        let tests = ["--tests", "point-query", "--key", "blocks=1", "--offline", "--rows", rows];
         let mut command = place.command(&[&study[..], &tests[..]].concat());
         let output = command.env("ASSAY_CACHE_LIMIT", limit).output().unwrap();
         let message = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -117,7 +117,7 @@ fn the_short_help_names_systems_and_exit_codes_and_leaves_rare_options_to_the_lo
     let short = said(assay(home.path()).args(["gate", "-h"]));
     assert!(short.contains("Exit codes:\n  0"), "{short}");
     let long = said(assay(home.path()).args(["gate", "--help"]));
-    for rare in ["--db-ps-mode", "--write-slice", "--placement"] {
+    for rare in ["--db-ps-mode", "--key", "--placement"] {
         assert!(!short.contains(rare) && long.contains(rare), "{rare}: {short}");
     }
 }

@@ -48,7 +48,7 @@ fn with_config_and(code: i32, system: &str, command: &str, config: &str) -> (Str
     (stdout, stderr)
 }
 
-const SMOKE: &str = "--preset smoke --blocks 1 --tests point-query --rows 1000 --offline";
+const SMOKE: &str = "--preset smoke --key blocks=1 --tests point-query --rows 1000 --offline";
 
 /// Options for data directories apply to the template, its sizes fit, and options that one version lacks are left out
 /// there. A system that cannot be fetched is named, and the others are measured.
@@ -276,7 +276,7 @@ steps = ["SELECT COUNT(*), MAX(id) FROM t WHERE a = :a OR b = :b"]
     let file = file.display().to_string();
     let new = "mariadb@10.11+optimizer_switch=index_merge=off,mrr=on+sort_buffer_size=65536";
     let compare = ["compare", "mariadb@10.11", new, "--workload", &file, "--explain-terms"];
-    let options = ["--preset", "smoke", "--blocks", "1", "--budget", "20m", "--offline"];
+    let options = ["--preset", "smoke", "--key", "blocks=1", "--budget", "20m", "--offline"];
     let output = place.run_to_end(&[&compare[..], &options[..], &["--format", "json"]].concat());
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{stderr}");

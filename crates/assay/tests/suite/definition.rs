@@ -19,6 +19,7 @@ fn count_by_k() -> Test {
         fill: vec![Fill::Drawn(1), Fill::Plus(9)],
         times: 2,
         text: false,
+        renews: None,
     };
     assay_workloads::define(Definition {
         name: "count-by-k".to_owned(),
@@ -35,7 +36,7 @@ fn count_by_k() -> Test {
                 draw: Distribution::Special,
                 rows: None,
                 mix: Vec::new(),
-                scratch: None,
+                scratch: Vec::new(),
             },
             clients: None,
             pacing: Pacing::Closed,

@@ -63,7 +63,7 @@ fn a_slower_system_exceeds_the_limit() {
     let base = ["gate", "--base", "postgres@16"];
     let limits = ["--other", slow, "--max-slowdown", "3%", "--offline", "--budget", "20m"];
     let study = ["--rows", "2k", "--tests", "point-query,hot-points"];
-    let blocks = ["--slice", "50ms", "--turn", "10ms", "--blocks", "6", "--rounds", "10"];
+    let blocks = ["--key", "slice=50ms,turn=10ms,blocks=6,rounds=10"];
     let output = place.run_to_end(&[&base[..], &limits, &study, &blocks].concat());
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
@@ -79,8 +79,9 @@ fn a_slower_system_exceeds_the_limit() {
 fn an_interrupted_gate_is_resumed_with_its_limits() {
     let place = Place::new();
     let limits = ["--other", "mariadb@11.8", "--max-slowdown", "1%", "--offline"];
-    let study = ["--rows", "10k", "--tests", "point-query", "--blocks", "2", "--rounds", "15"];
-    let mut command = place.command(&[&BASE[..], &limits, &study, &["--slice", "100ms"]].concat());
+    let study = ["--rows", "10k", "--tests", "point-query", "--key", "blocks=2,rounds=15"];
+    let mut command =
+        place.command(&[&BASE[..], &limits, &study, &["--key", "slice=100ms"]].concat());
     let null = std::process::Stdio::null;
     let mut child = command.stdout(null()).stderr(null()).spawn().unwrap();
     place.wait_for_slices(10, &mut child);

@@ -22,7 +22,8 @@ fn upgrade(systems: [&str; 2], dump: &str, log: &str) -> (Value, String) {
         &schema,
         "--offline",
     ];
-    let measured = ["--preset", "smoke", "--budget", "20m", "--blocks", "1", "--format", "json"];
+    let measured =
+        ["--preset", "smoke", "--budget", "20m", "--key", "blocks=1", "--format", "json"];
     let output = place.run_to_end(&[&words[..], &measured].concat());
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{stderr}");

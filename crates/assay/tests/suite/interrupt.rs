@@ -192,7 +192,7 @@ fn while_an_index_is_made() {
 #[test]
 fn while_a_server_is_drained_and_the_next_study_ages_the_data() {
     let place = Place::bare();
-    let words = [&study("50000")[..], &["--blocks", "1"]].concat();
+    let words = [&study("50000")[..], &["--key", "blocks=1"]].concat();
     let mut running = Running::start(&place, &words);
     // The data of both systems are loaded. They are aged at the same time, or one after the other on a single CPU.
     running.wait_for("aging the data");
@@ -219,7 +219,7 @@ fn while_a_server_is_drained_and_the_next_study_ages_the_data() {
 #[test]
 fn while_a_round_is_measured() {
     let place = Place::bare();
-    let long = ["--budget", "20m", "--slice", "3s"];
+    let long = ["--budget", "20m", "--key", "slice=3s"];
     let mut running = Running::start(&place, &[&study("10000")[..], &long].concat());
     place.wait_for_slices(2, &mut running.child);
     running.wait_until(|| place.awake().next().is_some());

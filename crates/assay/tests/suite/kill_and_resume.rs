@@ -10,7 +10,7 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
 use assay_ledger::{Ledger, StudyRows};
-use assay_model::Slice;
+use assay_model::{SearchPart, Slice};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::{Place, printed};
@@ -150,7 +150,8 @@ fn finished(place: &Place) -> Vec<StudyRows> {
 
 /// The search in the ledger, after that many earlier studies.
 fn search(place: &Place, others: usize) -> Option<String> {
-    let studies = place.ledger().exists().then(|| ledger(place).searches().unwrap());
+    let studies =
+        place.ledger().exists().then(|| ledger(place).parts::<SearchPart>("bisect").unwrap());
     studies?.into_iter().nth(others).map(|(_, part)| part.id)
 }
 

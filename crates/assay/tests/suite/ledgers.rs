@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::common::Place;
 
-const LONG: [&str; 17] = [
+const LONG: [&str; 15] = [
     "compare",
     "mariadb@10.11",
     "mariadb@11.8+innodb_io_capacity=300",
@@ -23,10 +23,8 @@ const LONG: [&str; 17] = [
     "oltp_point_select,scan",
     "--budget",
     "600",
-    "--blocks",
-    "100",
-    "--rounds",
-    "4",
+    "--key",
+    "blocks=100,rounds=4",
     "--offline",
     "--quiet",
 ];

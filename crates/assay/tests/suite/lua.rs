@@ -240,7 +240,7 @@ fn mistakes_are_found_before_anything_waits() {
     refused(compare(&none, &[]), 2, &["the script has no `event`"]);
     let reads = scripts.with("reads.lua", "io.open('/etc/passwd')\nfunction event()\nend\n");
     refused(compare(&reads, &[]), 2, &["outside of the script's directory", "--allow-script-io"]);
-    refused(compare(&file, &["--scale", "3"]), 2, &["`--scale` is for scripts of pgbench"]);
+    refused(compare(&file, &["--key", "scale=3"]), 2, &["`--scale` is for scripts of pgbench"]);
     refused(compare(&file, &["--", "--help"]), 2, &["--table-size=N   Rows [100]"]);
     let own = scripts.with("own.toml", "[table.t]\nrows = 1\n");
     refused(compare(&own, &["--", "--tables=3"]), 2, &["and the workload is none"]);

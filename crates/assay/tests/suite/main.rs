@@ -4,6 +4,7 @@
 
 mod answers;
 mod bisect;
+mod by_statistics;
 mod capture;
 mod charts;
 mod claims;
@@ -15,6 +16,7 @@ mod configs;
 mod counting;
 mod definition;
 mod evidence;
+mod extra;
 mod feeds;
 mod foreign;
 mod gate;
@@ -38,6 +40,7 @@ mod reference;
 mod repro;
 mod running;
 mod secrets;
+mod site;
 mod slurm;
 mod soaking;
 mod studies;

@@ -90,7 +90,7 @@ fn a_release_is_counted_into_a_map_and_checked_against_it() {
     answered(&place, map.path(), &fill, 0);
     assert_eq!(fs_err::read_to_string(map.path().join("postgres.csv")).unwrap(), cells);
     let folder = map.path().to_str().unwrap();
-    let check = ["map", "check", "postgres@16", "--sample", "1", "--tests", "point-query"];
+    let check = ["map", "check", "postgres@16", "--random", "1", "--tests", "point-query"];
     let rest = ["--offline", "--dir", folder, "--format", "json"];
     let checked = printed(&place.run_to_end(&[&check[..], &rest].concat()), 0);
     assert_eq!(checked["tests"][0]["agrees"], true, "{checked:#}");

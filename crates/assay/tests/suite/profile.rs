@@ -110,7 +110,7 @@ fn a_server_that_is_killed_while_it_is_sampled_loses_one_profile() {
     let place = Place::new();
     let words = ["mariadb@11.8", "mariadb@11.8+performance_schema=ON", "--preset", "smoke"];
     let more = ["--tests", "point-query,hot-points", "--profile=all", "--budget", "20m"];
-    let length = ["--blocks", "1", "--format", "json"];
+    let length = ["--key", "blocks=1", "--format", "json"];
     let mut command = place.command(&[&["compare"], &words[..], &more, &length].concat());
     let mut assay = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut message = BufReader::new(assay.stderr.take().unwrap()).lines().map(Result::unwrap);

@@ -56,8 +56,8 @@ fn measured(system: &str, option: &str, what: &[&str]) -> Place {
     let what = what.iter().map(|it| it.replace("OWN", workload.to_str().unwrap()));
     let what: Vec<String> = what.collect();
     let mut compare = vec!["compare", system, &other, "--preset", "smoke", "--offline"];
-    compare.extend(["--quiet", "--budget", "20m", "--blocks", "2", "--rounds", "4"]);
-    compare.extend(["--slice", "50ms"]);
+    compare.extend(["--quiet", "--budget", "20m", "--key", "blocks=2,rounds=4"]);
+    compare.extend(["--key", "slice=50ms"]);
     compare.extend(what.iter().map(String::as_str));
     let compared = place.run_to_end(&compare);
     assert!(compared.status.success(), "{}", String::from_utf8_lossy(&compared.stderr));
@@ -244,7 +244,7 @@ fn a_script_of_sysbench_is_shown_on_servers_that_run() {
     let (base, other) = (start("base"), start("other"));
     let url = |server: &serde_json::Value| server["url"].as_str().unwrap().to_owned();
     let test = ["--suite", "oltp", "--tests", "oltp_point_select"];
-    let short = ["--preset", "smoke", "--quiet", "--budget", "15s", "--blocks", "1"];
+    let short = ["--preset", "smoke", "--quiet", "--budget", "15s", "--key", "blocks=1"];
     let (base_url, other_url) = (url(&base), url(&other));
     let systems = ["compare", &base_url, &other_url];
     let compared = place.run_to_end(&[&systems[..], &test, &short].concat());

@@ -3,6 +3,8 @@
 use std::process::{Child, Command, Stdio};
 
 use assay_model::{BusyProcess, EventKind, Slice, Trouble};
+use assay_run::connection::connect_options;
+use assay_wire::{Connection, Stop};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -23,6 +25,19 @@ fn running(place: &Place) -> (Value, String, String) {
     let password = server["url"].as_str().unwrap().split([':', '@']).nth(2).unwrap().to_owned();
     let url = format!("mysql://root:{password}@127.0.0.1:{}/sbtest", server["port"]);
     (server, url, password)
+}
+
+fn connect(server: &Value) -> Connection {
+    let url = assay_plan::parse_url(server["url"].as_str().unwrap()).unwrap();
+    Connection::connect(&connect_options(&url, Stop::default())).unwrap()
+}
+
+/// A study has dropped its database or schema.
+#[track_caller]
+fn assert_dropped(control: &mut Connection) {
+    let schemas =
+        "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'assay%'";
+    assert_eq!(control.query(schemas).unwrap().first_string(), None);
 }
 
 #[test]
@@ -58,7 +73,8 @@ fn a_running_server_is_compared_and_left_running() {
     assert!(!ledger.windows(secret.len()).any(|it| it == secret), "the ledger holds the password");
     assert!(!result.to_string().contains(&password), "the report holds the password");
 
-    // The tables are as the last block left them, and an audit reads them without any change.
+    assert_dropped(&mut connect(&server));
+    json(&place, &["load", &url, "--rows", "1000", "--format", "json"]);
     let audit = json(&place, &["audit", &url, "mariadb@10.11", "--offline", "--format", "json"]);
     assert!(audit["audit"].as_array().is_some(), "{audit:#}");
     let bench = ["bench", &url, "--test", "point-query", "--time", "1", "--format", "json"];
@@ -112,7 +128,7 @@ fn a_participating_server_is_not_interference() {
     let _busy = [Busy::start(), Busy::start()];
     let args = ["compare", &url, "mariadb@10.11", "--offline", "--rows", "10000"];
     // It is ended below.
-    let length = ["--budget", "60m", "--blocks", "2", "--rounds", "10000", "--slice", "200ms"];
+    let length = ["--budget", "60m", "--key", "blocks=2,rounds=10000,slice=200ms"];
     let more = [&["--tests", "point-query"][..], &length].concat();
     let mut command = place.command(&[&args[..], &more].concat());
     let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
@@ -124,6 +140,7 @@ fn a_participating_server_is_not_interference() {
         kill_process(pid, Signal::KILL).unwrap();
     }
     let code = child.wait().unwrap().code();
+    assert_dropped(&mut connect(&server));
     let stopped = place.run_to_end(&["server", "stop", server["name"].as_str().unwrap()]);
     assert!(stopped.status.success());
     assert_eq!(code, Some(3));
@@ -131,5 +148,41 @@ fn a_participating_server_is_not_interference() {
     // Only the busiest are named, which may be others.
     assert!(!message.is_empty());
     assert!(!message.iter().any(|message| message.pid == server["pid"]), "{message:?}");
+    place.assert_nothing_left();
+}
+
+/// Tables of others stay, and those of the study go with it, also when it is interrupted.
+#[test]
+fn a_study_changes_only_its_schema_of_a_running_postgres() {
+    let place = Place::with("postgres@16");
+    let start = ["server", "start", "postgres@16", "--offline", "--format", "json"];
+    let server = json(&place, &start);
+    let mut control = connect(&server);
+    for sql in ["CREATE ROLE bench LOGIN", "CREATE TABLE public.sbtest1 (precious int)"] {
+        control.query(sql).unwrap();
+    }
+    let address = server["url"].as_str().unwrap().split_once('@').unwrap().1;
+    let url = format!("postgres://bench@{address}");
+    let compare = ["compare", &url, "postgres@16", "--preset", "smoke", "--budget", "20m"];
+    let tests = ["--tests", "point-query,update-index", "--key", "blocks=2,rounds=4", "--offline"];
+    let compare = [&compare[..], &tests].concat();
+    let refused = place.run_to_end(&compare);
+    let stderr = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{stderr}");
+    let grant = "GRANT CREATE ON DATABASE sbtest TO bench";
+    assert!(stderr.contains(grant), "{stderr}");
+    control.query(grant).unwrap();
+    let mut command = place.command(&compare);
+    let mut child = command.stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    place.wait_for_slices(2, &mut child);
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+    assert_dropped(&mut control);
+    let resumed = json(&place, &["resume", "--offline", "--format", "json"]);
+    assert!(resumed["cells"].as_array().unwrap().iter().all(|cell| cell["errors"] == 0));
+    assert_dropped(&mut control);
+    control.query("SELECT precious FROM public.sbtest1").unwrap();
+    let stopped = place.run_to_end(&["server", "stop", server["name"].as_str().unwrap()]);
+    assert!(stopped.status.success());
     place.assert_nothing_left();
 }

@@ -127,7 +127,7 @@ fn a_server_that_becomes_slower_in_time_is_seen() {
         "postgres@15+autovacuum=off",
         "--offline",
     ];
-    let rest = ["--preset", "smoke", "--budget", "20m", "--blocks", "1", "--soak", "48s"];
+    let rest = ["--preset", "smoke", "--budget", "20m", "--key", "blocks=1", "--soak", "48s"];
     let files = ["--workload", workload.to_str().unwrap(), "-o", file.to_str().unwrap()];
     let output = place.run_to_end(&[&systems[..], &rest, &files].concat());
     let stderr = String::from_utf8_lossy(&output.stderr);

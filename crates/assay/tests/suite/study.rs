@@ -13,7 +13,7 @@ use crate::common::Place;
 const SMOKE: [&str; 6] =
     ["compare", "mariadb@10.11", "mariadb@11.8", "--preset", "smoke", "--offline"];
 
-const LONG: [&str; 14] = [
+const LONG: [&str; 12] = [
     "compare",
     "mariadb@10.11",
     "mariadb@11.8",
@@ -23,10 +23,8 @@ const LONG: [&str; 14] = [
     "point-query,scan,update-index,delete",
     "--budget",
     "5m",
-    "--blocks",
-    "3",
-    "--rounds",
-    "7",
+    "--key",
+    "blocks=3,rounds=7",
     "--offline",
 ];
 
@@ -135,7 +133,7 @@ fn mysql_is_compared_with_mariadb() {
     let place = Place::new();
     let words = ["compare", "mariadb@10.11", "mysql@5.7", "--preset", "smoke", "--offline"];
     let tests = ["--tests", "update-index,read-write_range=10,point-query,insert"];
-    let more = ["--budget", "20m", "--blocks", "1", "--format", "json"];
+    let more = ["--budget", "20m", "--key", "blocks=1", "--format", "json"];
     let (code, result, _) = json(&place, &[&words[..], &tests, &more].concat());
     assert_eq!(code, 0);
     assert!(result["systems"][1]["version"].as_str().unwrap().starts_with("5.7."));

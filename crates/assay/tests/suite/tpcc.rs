@@ -24,7 +24,7 @@ fn a_study_of_every_product_is_measured_and_reported() {
     drop(Place::with("mysql@8.0"));
     let place = Place::with("postgres@15");
     let systems = ["compare", "mariadb@10.11", "mysql@8.0", "postgres@15", "--offline"];
-    let suite = ["--suite", "tpcc", "--preset", "smoke", "--blocks", "1"];
+    let suite = ["--suite", "tpcc", "--preset", "smoke", "--key", "blocks=1"];
     let options = ["--clients", "2", "--format", "json"];
     let last = ["--", "--warehouses", "1"];
     let result = json(&place.run_to_end(&[&systems[..], &suite, &options, &TIME, &last].concat()));
@@ -59,7 +59,7 @@ fn a_study_of_every_product_is_measured_and_reported() {
 fn a_study_of_procedures_is_resumed_with_its_options() {
     let place = Place::with("postgres@15");
     let systems = ["compare", "postgres@15", "--twin", "--offline"];
-    let suite = ["--suite", "tpcc", "--preset", "smoke", "--blocks", "1", "--format", "json"];
+    let suite = ["--suite", "tpcc", "--preset", "smoke", "--key", "blocks=1", "--format", "json"];
     let last = ["--", "--procedures", "on"];
     json(&place.run_to_end(&[&systems[..], &suite, &TIME, &last].concat()));
     let report = place.run_to_end(&["report", "--verbose"]);
@@ -120,14 +120,16 @@ fn tables_that_contradict_themselves_fail_a_study() {
     let word = |key: &str| server[key].as_str().unwrap();
     let systems = ["compare", "mariadb@10.11", word("url"), "--offline", "--suite", "tpcc"];
     // Long enough for a row to be changed before the last of them.
-    let effort = ["--preset", "smoke", "--blocks", "1", "--rounds", "20"];
+    let effort = ["--preset", "smoke", "--key", "blocks=1,rounds=20"];
     let mut command = place.command(&[&systems[..], &effort, &TIME].concat());
     let mut study = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     place.wait_for_slices(2, &mut study);
     let database = Some("sbtest".to_owned());
     let options = ConnectOptions { database, ..ConnectOptions::unix(word("socket"), "root") };
     let mut control = Connection::connect(&options).unwrap();
-    control.query("UPDATE district SET d_ytd = d_ytd + 1 WHERE d_id = 3").unwrap();
+    let found = control.query("SHOW DATABASES LIKE 'assay%'").unwrap().first_string().unwrap();
+    let change = format!("UPDATE {found}.district SET d_ytd = d_ytd + 1 WHERE d_id = 3");
+    control.query(&change).unwrap();
     study.wait().unwrap();
     let slices = place.all_slices();
     let reasons: Vec<(usize, String)> = slices
@@ -177,7 +179,7 @@ fn gates_work_with_it() {
     let place = Place::with("mariadb@10.11");
     let suite = ["--suite", "tpcc", "--offline", "--format", "json"];
     let gate = ["gate", "mariadb@10.11", "mariadb@10.11", "--max-slowdown", "90%"];
-    let short = ["--preset", "smoke", "--blocks", "1"];
+    let short = ["--preset", "smoke", "--key", "blocks=1"];
     let output = place.run_to_end(&[&gate[..], &suite, &short, &TIME].concat());
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let verdict = &result["gate"]["cells"][0]["verdict"];

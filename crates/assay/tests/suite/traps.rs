@@ -75,7 +75,7 @@ fn one_version_from_two_builders_is_suspicious() {
 fn a_study_explains_its_tests_on_its_own_data_and_a_requested_plan_is_no_suspicion() {
     let place = Place::new();
     let other = "mariadb@10.11+optimizer_switch=index_condition_pushdown=off";
-    let words = ["compare", BASE, other, "--preset", "smoke", "--blocks", "1", "--offline"];
+    let words = ["compare", BASE, other, "--preset", "smoke", "--key", "blocks=1", "--offline"];
     let tests = ["--tests", "range-notcovered-si,point-query", "--format", "json"];
     let output = place.run_to_end(&[&words[..], &tests[..]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));

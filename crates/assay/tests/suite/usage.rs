@@ -135,7 +135,7 @@ fn invalid_numbers() {
         ("--threshold", "2"),
         ("--set", "33"),
         ("--seed", "x"),
-        ("--blocks", "-1"),
+        ("--key", "blocks=0"),
     ] {
         refused(&[&systems[..], &[option, value]].concat(), option, "");
     }
@@ -177,7 +177,7 @@ fn gates() {
     refused(&limited("wirtes=3%"), "matches none", "hint: ");
     refused(&limited("point-querry=3%"), "matches none", "hint: did you mean `point-query`");
     let published = with(&["--max-slowdown", "3%", "--preset", "published"]);
-    refused(&published, "a gate needs repeated measurements", "");
+    refused(&published, "limits need repeated measurements", "");
     refused(&with(&["--max-slowdown", "3%", "--junit", "/nosuch/x.xml"]), "`/nosuch/x.xml`", "");
     refused(&with(&["--study", "latest"]), "cannot be used with", "");
     refused(&["gate", "--study", "latest", "--tests", "scan"], "cannot be used with", "");
@@ -193,12 +193,16 @@ fn syntax_of_other_tools() {
         ("mysql8.0", "`mysql@8.0`"),
         ("pg@16", "`postgres@16`"),
         ("percona@8.0", "`mysql@8.0.36-28`"),
+        ("aurora@3", "compare the community version"),
     ] {
         refused(&["compare", name, "mariadb@11.8"], "is not a system name", meant);
     }
     let systems = ["compare", "mariadb@10.11", "mariadb@11.8"];
     let with = |args: &[&'static str]| [&systems[..], args].concat();
-    refused(&with(&["--time", "10"]), "`--budget 10m`", "`--slice 100ms`");
+    refused(&with(&["--time", "10"]), "`--budget 10m`", "`--key slice=100ms`");
+    refused(&with(&["--blocks", "2"]), "unexpected argument", "`--key blocks=VALUE`");
+    refused(&with(&["--key", "rounds=2,blocks=0"]), "'0' for '--key blocks", "between 1 and ");
+    refused(&with(&["--my-cnf=x"]), "unexpected argument", "`--config FILE`");
     refused(&with(&["--tests", "bulk_insert"]), "matches none", "`--suite oltp`");
     refused(&with(&["--range-size", "10"]), "unexpected argument", "`--suite oltp -- --range-size");
     // These are understood, and fail only because of the size.

@@ -24,6 +24,8 @@ pub struct ClientRun {
     pub client: BenchmarkClient,
     /// Such as `1.1.0`; more than one if the output has several runs.
     pub versions: Vec<String>,
+    /// Version of the server; pgbench from 14 on prints it.
+    pub server_version: Option<String>,
     /// The script or test, from the command line, without directory and `.lua`.
     pub script: Option<String>,
     /// Options of the command line without dashes and passwords. For pgbench, facts of its report.

@@ -35,7 +35,7 @@ const JSON: OtherOutput =
 
 const PGBENCH_LOG: OtherOutput = OtherOutput {
     what: "a log of transactions by `pgbench --log`",
-    hint: "import the summary that pgbench prints at its end",
+    hint: "import the summary that pgbench prints at its end; `assay review` reads both",
 };
 
 const NO_SQL: &str =
@@ -76,7 +76,7 @@ const OTHERS: [(OtherOutput, &[&str]); 13] = [
         &["creating primary keys..."],
     ),
     (
-        OtherOutput { what: "the output of HammerDB", hint: KNOWN },
+        OtherOutput { what: "the output of HammerDB", hint: "`assay review` reads it" },
         &["HammerDB CLI", "Vuser 1:", "TEST RESULT : System achieved", "System achieved "],
     ),
     (

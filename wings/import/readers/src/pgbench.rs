@@ -31,10 +31,19 @@ pub fn pgbench_run(file: &str, content: impl BufRead) -> ParseResult<ClientRun> 
         let text = line.trim();
         is_part |= text.starts_with("SQL script ") || text.starts_with("statement latencies");
         if let Some(rest) = text.strip_prefix("pgbench (") {
-            let version = rest.trim_start_matches("PostgreSQL) ");
-            let version = version.split([' ', ')']).next().unwrap_or_default();
+            let number = |text: &str| {
+                let version = text.split([' ', ')', ',']).next().unwrap_or_default();
+                assay_model::shortened(version).into_owned()
+            };
+            let version = number(rest.trim_start_matches("PostgreSQL) "));
+            // The server's is printed if it is another one.
+            let of_server = rest.split_once(", server ").map(|(_, server)| number(server));
+            if !rest.starts_with("PostgreSQL)") {
+                let server = of_server.unwrap_or_else(|| version.clone());
+                run.server_version.get_or_insert(server);
+            }
             if run.versions.len() < 2 {
-                run.versions.push(assay_model::shortened(version).into_owned());
+                run.versions.push(version);
             }
             return Ok(());
         }
@@ -114,7 +123,8 @@ fn summary_line(run: &mut ClientRun, name: &str, text: &str) -> Result<(), Strin
             run.transactions = count(first.split('/').next().unwrap_or_default())?;
         }
         "number of failed transactions" | "number of transactions skipped" => {
-            run.given_up = Some(run.given_up.unwrap_or(0) + count(first)?.unwrap_or(0));
+            let more = count(first)?.unwrap_or(0);
+            run.given_up = Some(run.given_up.unwrap_or(0).saturating_add(more));
         }
         "total number of retries" => run.ignored_errors = count(first)?,
         "initial connection time" => run.connecting_ms = number(first)?,
@@ -188,6 +198,13 @@ mod tests {
         assert_eq!((run.seconds, run.latency.avg), (Some(60.0), Some(11.013)));
         assert_eq!((run.intervals.len(), run.intervals[0].tps), (1, 834.0));
         assert_eq!(run.versions, ["16.1"]);
+        assert_eq!(run.server_version.as_deref(), Some("16.1"));
+        let other =
+            read(&NEW.replace("(16.1)", "(16.1 (Debian 16.1-1), server 15.5 (Debian 15.5-1))")).0;
+        assert_eq!(
+            (other.versions[0].as_str(), other.server_version.as_deref()),
+            ("16.1", Some("15.5"))
+        );
     }
 
     #[test]

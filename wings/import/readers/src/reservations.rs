@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use assay_model::{counted, thousands};
 
-use crate::checks::{doubtful_response_times, per_event, script_contradicts};
+use crate::checks::{
+    command_contradicts, contradictions, doubtful_response_times, per_event, script_contradicts,
+};
 use crate::client_run::{BenchmarkClient, ClientRun, SystemRun};
 
 /// Errors per transaction from which on they are reported.
@@ -22,6 +24,24 @@ const TREND: (usize, f64) = (3, 0.02);
 
 /// Fewest intervals for which one without transactions is reported.
 const INTERVALS_MIN: usize = 3;
+
+/// All doubts about runs of one kind of work: contradictions within a file, work that differs from that of the first
+/// run, and what concerns several of them.
+pub fn run_doubts(runs: &[SystemRun]) -> Vec<String> {
+    let within = runs.iter().flat_map(|one| {
+        let found = contradictions(&one.run).into_iter().chain(command_contradicts(&one.run));
+        found.map(move |what| format!("{} contradicts itself: {what}", one.file))
+    });
+    let mut all: Vec<String> = within.collect();
+    if let Some((first, others)) = runs.split_first() {
+        let differing = others.iter().filter_map(|other| {
+            Some(format!("{} did other work: {}", other.file, difference(first, other)?))
+        });
+        all.extend(differing);
+    }
+    all.extend(of_runs(runs));
+    all
+}
 
 pub(crate) fn of_runs(runs: &[SystemRun]) -> Vec<String> {
     let mut all = Vec::new();

@@ -22,6 +22,10 @@ pub struct VmstatSample {
     pub us: f64,
     /// CPU time in the kernel, percent of all CPUs.
     pub sy: f64,
+    /// Time in which CPUs were idle because of I/O, percent of all CPUs.
+    pub wa: Option<f64>,
+    /// Time that the hypervisor gave to other machines, percent of all CPUs.
+    pub st: Option<f64>,
 }
 
 impl Vmstat {
@@ -39,15 +43,20 @@ impl Vmstat {
 pub fn vmstat(file: &str, content: impl BufRead) -> ParseResult<Vmstat> {
     let mut all = Vmstat::default();
     let mut columns: Option<[usize; 3]> = None;
+    let mut rare: [Option<usize>; 2] = [None; 2];
     let faults = each_line(file, content, |_, line| {
         let cells: Vec<&str> = line.split_whitespace().collect();
         match cells.first() {
             None => {}
             Some(&"procs") => all.headers_repeated += u64::from(columns.is_some()),
-            Some(&"r") => columns = Some(places(&cells, ["cs", "us", "sy"])?),
+            Some(&"r") => {
+                columns = Some(places(&cells, ["cs", "us", "sy"])?);
+                rare = ["wa", "st"].map(|name| cells.iter().position(|cell| *cell == name));
+            }
             Some(_) => {
                 let [cs, us, sy] = numbers(&cells, columns.ok_or("no header comes before it")?)?;
-                all.samples.push(VmstatSample { cs, us, sy });
+                let [wa, st] = rare.map(|place| line::number(cells.get(place?)?));
+                all.samples.push(VmstatSample { cs, us, sy, wa, st });
             }
         }
         Ok(())

@@ -48,10 +48,14 @@ fn tenths_if_known<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<
 
 impl MapCell {
     /// Name of the cell among those of its product.
-    #[must_use]
     pub fn key(&self) -> String {
         let Self { version, source, program, test, digest, terms, counter, .. } = self;
         [version, source, program, test, digest, terms, counter].map(String::as_str).join(",")
+    }
+
+    /// The release as users name it.
+    pub fn system(&self) -> String {
+        format!("{}@{}", self.product, self.version)
     }
 
     /// What equal cells of a test have in common: its work, the terms, and the kind of counter.
@@ -73,8 +77,9 @@ impl MapRow for MapCell {
             ("counter", counter),
         ])?;
         check_count("instructions", self.instructions)?;
-        if self.instructions <= 0.0 {
-            return Err("`instructions` is 0".to_owned());
+        // Files have one decimal, and a ratio to 0 is no number.
+        if self.instructions < 0.1 {
+            return Err(format!("`instructions` is {}, which is below 0.1", self.instructions));
         }
         check_count("half_width", self.half_width)?;
         check_count("background", self.background.unwrap_or_default())
@@ -138,6 +143,7 @@ pub(crate) mod tests {
         for (from, to, why) in [
             ("mysql,", "oracle,", "unknown variant `oracle`"),
             ("40000.0", "0", "`instructions` is 0"),
+            ("40000.0", "0.04", "`instructions` is 0.04, which is below 0.1"),
             (",2,", ",many,", "line: 2"),
             (",d1,", ",,", "`digest` is empty"),
         ] {

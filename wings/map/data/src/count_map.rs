@@ -17,13 +17,11 @@ pub struct CountMap {
 }
 
 impl CountMap {
-    #[must_use]
     pub fn new(mut cells: Vec<MapCell>, gaps: Vec<MapGap>) -> Self {
         cells.sort_by(|one, other| one.order(other));
         Self { cells, gaps }
     }
 
-    #[must_use]
     pub fn cells(&self) -> &[MapCell] {
         &self.cells
     }
@@ -33,7 +31,6 @@ impl CountMap {
     }
 
     /// The releases of a product, in order.
-    #[must_use]
     pub fn versions(&self, product: Product) -> Vec<&str> {
         let mut versions: Vec<&str> =
             self.cells_of(product).map(|cell| cell.version.as_str()).collect();
@@ -42,14 +39,12 @@ impl CountMap {
     }
 
     /// The newest release that is `wanted` or belongs to it.
-    #[must_use]
     pub fn newest(&self, product: Product, wanted: &str) -> Option<&str> {
         let versions = self.versions(product);
         versions.into_iter().rev().find(|version| is_in_series(version, wanted))
     }
 
     /// The releases next to a version: the last one in front of it, and the first one after it.
-    #[must_use]
     pub fn neighbours(&self, product: Product, version: &str) -> [Option<&str>; 2] {
         let versions = self.versions(product);
         let earlier = versions.iter().rev().find(|known| version_order(known, version).is_lt());
@@ -58,21 +53,18 @@ impl CountMap {
     }
 
     /// Why a release could not be counted.
-    #[must_use]
     pub fn gap(&self, product: Product, version: &str) -> Option<&MapGap> {
         let releases = self.gaps.iter().filter(|gap| gap.product == product && gap.test.is_empty());
         releases.rev().find(|gap| is_in_series(&gap.version, version))
     }
 
     /// Names of the tests of a product.
-    #[must_use]
     pub fn tests(&self, product: Product) -> BTreeSet<&str> {
         self.cells_of(product).map(|cell| cell.test.as_str()).collect()
     }
 
     /// Comparable cells of a test in order of version, one for each version: the same work on the same terms, counted
     /// by the same kind of counter. If several such lines have all the versions named, the longest. Empty if none has.
-    #[must_use]
     pub fn line(&self, product: Product, test: &str, through: &[&str]) -> Vec<&MapCell> {
         let mut lines: BTreeMap<[&str; 3], Vec<&MapCell>> = BTreeMap::new();
         for cell in self.cells_of(product).filter(|cell| cell.test == test) {

@@ -56,7 +56,6 @@ pub fn read_functions(
 }
 
 /// The text of a file.
-#[must_use]
 pub fn functions_text(all: &CellFunctions) -> String {
     rows_text(all.iter().flat_map(|(cell, functions)| {
         functions.iter().take(FUNCTIONS_KEPT).map(move |function| {
@@ -78,7 +77,6 @@ pub struct FunctionMove<'a> {
 
 impl FunctionMove<'_> {
     /// Instructions per operation that it executes more.
-    #[must_use]
     pub fn change(&self) -> f64 {
         let [base, other] = self.counts.map(Option::unwrap_or_default);
         other - base
@@ -87,7 +85,6 @@ impl FunctionMove<'_> {
 
 /// The functions whose instructions changed most, the largest change first. A function is the same on both sides if it
 /// has the same name.
-#[must_use]
 pub fn moved<'a>(
     base: &'a [MapFunction],
     other: &'a [MapFunction],

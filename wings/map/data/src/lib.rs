@@ -16,6 +16,6 @@ pub use functions::{
 pub use gaps::MapGap;
 pub use rows::{MapError, MapRow, merged, read_rows, rows_text, short_text};
 pub use steps::{
-    MapChange, MapStep, agrees, change, change_along, changes, instructions, ratio_of,
+    MapChange, MapStep, agrees, change, change_along, changes, instructions, ratio_of, verdict,
 };
-pub use versions::{is_in_series, version_order};
+pub use versions::{is_in_series, is_next, version_order};

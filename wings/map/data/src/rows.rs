@@ -42,7 +42,6 @@ pub fn read_rows<R: MapRow>(file: &str, text: &str) -> Result<Vec<R>, MapError> 
 }
 
 /// The text of a file with these rows.
-#[must_use]
 pub fn rows_text(rows: impl IntoIterator<Item = impl Serialize>) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
@@ -53,7 +52,6 @@ pub fn rows_text(rows: impl IntoIterator<Item = impl Serialize>) -> String {
 }
 
 /// Rows in order, each once: a newer one replaces its predecessor.
-#[must_use]
 pub fn merged<R: MapRow>(old: Vec<R>, new: Vec<R>) -> Vec<R> {
     let mut all = new;
     all.extend(old);
@@ -64,7 +62,6 @@ pub fn merged<R: MapRow>(old: Vec<R>, new: Vec<R>) -> Vec<R> {
 }
 
 /// A text on one line that is short enough for a row.
-#[must_use]
 pub fn short_text(text: &str) -> String {
     let mut line = String::new();
     for letter in text.trim().chars() {

@@ -19,13 +19,11 @@ pub struct MapStep<'a> {
 
 impl MapStep<'_> {
     /// Size of the change, whatever its direction.
-    #[must_use]
     pub fn size(&self) -> f64 {
         self.ratio.value.ln().abs()
     }
 
     /// Whether both builds come from one source, and saw the same instruction sets. Otherwise, that may be the reason.
-    #[must_use]
     pub fn is_counted_alike(&self) -> bool {
         (&self.from.source, &self.from.shown) == (&self.to.source, &self.to.shown)
     }
@@ -48,7 +46,6 @@ pub struct MapChange<'a> {
 
 impl<'a> MapChange<'a> {
     /// The step that changes most in the direction of the whole change.
-    #[must_use]
     pub fn largest_step(&self) -> Option<&MapStep<'a>> {
         let size = |step: &&MapStep<'_>| step.ratio.value.ln() * self.ratio.value.ln().signum();
         let largest = self.steps.iter().max_by(|one, other| size(one).total_cmp(&size(other)));
@@ -56,7 +53,6 @@ impl<'a> MapChange<'a> {
     }
 
     /// The largest steps in either direction, at most so many, in the order of releases.
-    #[must_use]
     pub fn largest_steps(&self, most: usize) -> Vec<&MapStep<'a>> {
         let mut places: Vec<usize> = (0..self.steps.len()).collect();
         let size = |place: &usize| self.steps[*place].size();
@@ -67,21 +63,18 @@ impl<'a> MapChange<'a> {
     }
 
     /// Size of the change, whatever its direction.
-    #[must_use]
     pub fn size(&self) -> f64 {
         self.ratio.value.ln().abs()
     }
 }
 
 /// Instructions per operation with their 95% interval.
-#[must_use]
 pub fn instructions(cell: &MapCell) -> Estimate {
     let MapCell { instructions: value, half_width, .. } = *cell;
     Estimate { value, low: (value - half_width).max(0.0), high: value + half_width }
 }
 
 /// Instructions of another cell divided by those of the base. The counts are independent.
-#[must_use]
 pub fn ratio_of(base: &MapCell, other: &MapCell) -> Estimate {
     let value = other.instructions / base.instructions;
     let half = half_width([base, other]);
@@ -94,7 +87,7 @@ fn half_width(cells: [&MapCell; 2]) -> f64 {
     one.hypot(other)
 }
 
-fn verdict(ratio: Estimate) -> CountVerdict {
+pub fn verdict(ratio: Estimate) -> CountVerdict {
     let within = 1.0 - COUNT_THRESHOLD..=1.0 + COUNT_THRESHOLD;
     match ratio {
         _ if within.contains(&ratio.low) && within.contains(&ratio.high) => CountVerdict::Same,
@@ -125,7 +118,6 @@ fn steps<'a>(line: &[&'a MapCell]) -> Vec<MapStep<'a>> {
 }
 
 /// The change of a test between two releases of the map; `None` without comparable cells of both.
-#[must_use]
 pub fn change<'a>(
     map: &'a CountMap,
     test: &'a str,
@@ -149,7 +141,6 @@ pub fn change<'a>(
 }
 
 /// The change from the first to the last of comparable cells; `None` without cells.
-#[must_use]
 pub fn change_along<'a>(test: &'a str, line: &[&'a MapCell]) -> Option<MapChange<'a>> {
     let ends = [*line.first()?, *line.last()?];
     Some(between(test, ends, steps(line)))
@@ -163,7 +154,6 @@ fn between<'a>(test: &'a str, cells: [&'a MapCell; 2], steps: Vec<MapStep<'a>>) 
 }
 
 /// The changes of all tests between two releases, the largest first.
-#[must_use]
 pub fn changes<'a>(map: &'a CountMap, pair: [(Product, &str); 2]) -> Vec<MapChange<'a>> {
     let tests = map.tests(pair[0].0).into_iter();
     let mut all: Vec<MapChange<'a>> = tests.filter_map(|test| change(map, test, pair)).collect();
@@ -172,7 +162,6 @@ pub fn changes<'a>(map: &'a CountMap, pair: [(Product, &str); 2]) -> Vec<MapChan
 }
 
 /// Whether a count made elsewhere agrees with a cell: within the threshold of counts, or within what chance makes.
-#[must_use]
 pub fn agrees(cell: &MapCell, here: Estimate) -> bool {
     let half = (here.high - here.low) / 2.0 / here.value;
     let chance = half.hypot(cell.half_width / cell.instructions);

@@ -4,7 +4,6 @@ use std::cmp::Ordering;
 
 /// Orders versions by their numbers. A release follows its candidates (`19rc1`), and its builds by a vendor follow it
 /// (`8.0.36-28`).
-#[must_use]
 pub fn version_order(one: &str, other: &str) -> Ordering {
     let [(numbers, rest), (other_numbers, other_rest)] = [one, other].map(parts);
     let key = |rest: &str| match rest.chars().next() {
@@ -36,9 +35,16 @@ fn digits(text: &str) -> Vec<u64> {
 }
 
 /// Whether a version is `series` or one of its releases: `10.11.4` is in `10.11` and in `10`, not in `10.1`.
-#[must_use]
 pub fn is_in_series(version: &str, series: &str) -> bool {
     version.strip_prefix(series).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Whether no release is between two, such as 8.0.11 and 8.0.12.
+pub fn is_next(one: &str, other: &str) -> bool {
+    let [one, other] = [one, other].map(|version| version.rsplit_once('.'));
+    let (Some((series, one)), Some((other_series, other))) = (one, other) else { return false };
+    let [one, other] = [one, other].map(|number| number.parse::<u64>().ok());
+    series == other_series && one.is_some_and(|one| one.checked_add(1) == other)
 }
 
 #[cfg(test)]
@@ -61,5 +67,7 @@ mod tests {
     fn series_have_whole_numbers() {
         assert!(is_in_series("10.11.4", "10.11") && is_in_series("10.11", "10.11"));
         assert!(!is_in_series("10.11.4", "10.1") && !is_in_series("10.11", "10.11.4"));
+        assert!(is_next("8.0.11", "8.0.12") && is_next("16.9", "16.10"));
+        assert!(!is_next("8.0.12", "8.0.11") && !is_next("5.7.44", "8.0.45") && !is_next("x", "x"));
     }
 }

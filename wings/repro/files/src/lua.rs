@@ -42,6 +42,9 @@ pub(crate) fn file(finding: &Finding<'_>) -> Result<ReproFile, ReproRefusal> {
 }
 
 fn step_row(finding: &Finding<'_>, step: &Step) -> Result<String, ReproRefusal> {
+    if step.renews.is_some() {
+        return Err(inexpressible(finding));
+    }
     let table = match step.table {
         TableChoice::None => "none",
         TableChoice::Drawn => "drawn",

@@ -31,7 +31,8 @@ pub(crate) fn scripts(finding: &Finding<'_>) -> Result<Option<PgbenchScripts>, R
         return Ok(None);
     }
     let is_known = |fill: &Fill| !matches!(fill, Fill::InPart(_) | Fill::Rows(_) | Fill::Unused);
-    if script.scratch.is_some() || !script.steps.iter().flat_map(|step| &step.fill).all(is_known) {
+    let is_usual = |step: &Step| step.renews.is_none() && step.fill.iter().all(is_known);
+    if !script.scratch.is_empty() || !script.steps.iter().all(is_usual) {
         return Ok(None);
     }
     // pgbench has commands that SQL could trigger, and replaces variables even within strings.

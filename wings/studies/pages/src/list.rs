@@ -78,7 +78,6 @@ impl<'a> ListedStudy<'a> {
 }
 
 /// Newest first. `list` is oldest first, like the ledger; `running` has the ids of studies in progress.
-#[must_use]
 pub fn studies<'a>(list: &'a [StudySummary], running: &BTreeSet<String>) -> Page<'a> {
     let listed =
         |study: &'a StudySummary| ListedStudy { study, running: is_running(study, running) };

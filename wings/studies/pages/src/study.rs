@@ -75,7 +75,6 @@ impl ShownStudy<'_> {
     }
 }
 
-#[must_use]
 pub fn study(shown: ShownStudy<'_>) -> Page<'_> {
     Page::new(shown)
 }

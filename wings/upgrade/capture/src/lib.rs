@@ -16,6 +16,7 @@ mod schema;
 mod sessions;
 mod settings;
 mod sql;
+mod statistics;
 mod summary;
 mod time;
 mod toml;
@@ -28,5 +29,8 @@ pub use probe::{
 };
 pub use reader::{LogFormat, LogHints, LogReader, Skip};
 pub use schema::{DumpSchema, SCHEMA_BYTES, schema};
+pub use statistics::{
+    PlannerStatistics, StatisticsEntry, StatisticsError, planner_statistics, statistics_type,
+};
 pub use summary::summary;
 pub use toml::{ValuesFile, WorkloadFiles, WorkloadTarget, workload};

@@ -14,7 +14,7 @@ use assay_load::{
 use assay_model::{Class, Dialect, Product, Setup, StatementMode, Test, TestSet};
 use assay_testkit::eventually;
 use assay_wire::{Address, ConnectOptions, Connection, Stop};
-use assay_workloads::{LoadedData, OltpOptions, oltp_tests, tests_of};
+use assay_workloads::{EventProgram, LoadedData, OltpOptions, oltp_tests, tests_of};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::bed::{Bed, SEED, test};
@@ -165,6 +165,30 @@ fn bulk_insert_replaces_only_its_own_tables() {
     let error = ClientSession::open(&bed.options, &work, &[]).err().unwrap().to_string();
     assert!(error.contains("`bulk_sbtest2` exists with other columns"), "{error}");
     assert_eq!(bed.number("SELECT COUNT(*) FROM bulk_sbtest2"), 0);
+}
+
+/// As a client that was cut off leaves it; and one that somebody uses. Other tests drop such databases of shared
+/// servers.
+#[test]
+fn a_database_left_by_a_client_is_dropped_and_one_in_use_is_not() {
+    let in_use = ["CREATE TABLE assay_sbtest1.precious (id INT)", "SELECT 1"];
+    for ((product, version), use_it) in [SERVERS[0], SERVERS[2]].into_iter().zip(in_use) {
+        let mut bed = Bed::alone(product, version);
+        bed.load(1, 10, SEED);
+        let setup = Setup { clients: 1, tables: 1, rows: 10 };
+        let test = test("create-drop-database");
+        let (dialect, statements) = (product.dialect(), StatementMode::Prepared);
+        let program = EventProgram::new(dialect, test, setup, statements);
+        bed.control.query(&program.statements()[0].sql).unwrap();
+        let counters = bed.open(test, setup).run(0, RunBound::Events(2)).unwrap();
+        assert_eq!((counters.events, counters.errors), (2, Vec::new()), "{product}");
+        bed.control.query("CREATE DATABASE assay_sbtest1").unwrap();
+        bed.control.query(use_it).unwrap();
+        let work = ClientWork { dialect, test, setup, statements, seed: SEED };
+        let error = ClientSession::open(&bed.options, &work, &[]).err().unwrap().to_string();
+        assert!(error.contains("`assay_sbtest1` exists and is in use"), "{error}");
+        bed.control.query("DROP DATABASE assay_sbtest1").unwrap();
+    }
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn given(scale: u32, define: &[String]) -> Variables {
 }
 
 /// Parses the definition of a variable for pgbench scripts: `NAME=VALUE`.
-pub fn script_variable(text: &str) -> Result<String, String> {
+pub(crate) fn script_variable(text: &str) -> Result<String, String> {
     match text.split_once('=') {
         Some((name, value))
             if !value.is_empty() && !name.is_empty() && leading_name(name) == name =>
@@ -90,7 +90,7 @@ pub(super) fn unknown(name: &str, span: Range<usize>, known: &Variables) -> File
         Some(meant) => fault.hint(format!("did you mean `:{meant}`")),
         None => fault.hint(format!(
             "`\\set {name} ...` before this line defines it, `\\gset` after a query takes it from a column with this \
-             name, and `--define {name}=VALUE` gives it"
+             name, and `-D {name}=VALUE` gives it"
         )),
     }
 }

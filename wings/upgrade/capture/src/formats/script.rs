@@ -2,9 +2,10 @@
 
 use assay_model::Dialect;
 use assay_workloads::sql::dialect_of;
+use assay_workloads::{SplitStop, StatementSplitter, begins_copy};
 
 use crate::reader::{EntrySink, LINE_MAX, LogEntry, LogFormat, LogHints, LogReader, Skip, shown};
-use crate::sql::token::{SqlToken, TokenKind, find, tokenize};
+use crate::sql::token::{SqlToken, TokenKind, tokenize};
 use crate::sql::words::{begins_file, begins_statement};
 
 pub(super) const FORMAT: LogFormat = LogFormat {
@@ -121,179 +122,57 @@ pub(super) struct SplitStatement {
     pub(super) is_too_long: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum SplitState {
-    Sql,
-    /// A string or a quoted name, and whether it has backslash escapes.
-    Quotes {
-        quote: u8,
-        has_escapes: bool,
-    },
-    /// A comment, and its nesting depth.
-    Comment(u32),
-    /// Text between two of these tags.
-    Dollars(Vec<u8>),
-    /// Rows of `COPY ... FROM stdin`.
-    Rows,
-}
-
 #[derive(Debug)]
 pub(super) struct Splitter {
     dialect: Dialect,
-    delimiter: Vec<u8>,
-    text: Vec<u8>,
-    within: SplitState,
-    /// The statement has more than blanks and comments.
-    has_begun: bool,
+    statement: StatementSplitter,
     is_too_long: bool,
-    /// Lines that ended since the statement began.
-    lines_before: u64,
+    /// Rows of `COPY ... FROM stdin` follow.
+    has_rows: bool,
 }
 
 impl Splitter {
     pub(super) fn new(dialect: Dialect) -> Self {
-        Self {
-            dialect,
-            delimiter: b";".to_vec(),
-            text: Vec::new(),
-            within: SplitState::Sql,
-            has_begun: false,
-            is_too_long: false,
-            lines_before: 0,
-        }
+        let statement = StatementSplitter::new(dialect).stopping_at_backslashes();
+        Self { dialect, statement, is_too_long: false, has_rows: false }
     }
 
     pub(super) fn line(&mut self, line: &[u8], found: &mut Vec<SplitStatement>) {
-        if self.within == SplitState::Rows {
-            if line == b"\\." {
-                self.within = SplitState::Sql;
-            }
+        if self.has_rows {
+            self.has_rows = line != b"\\.";
             return;
         }
-        let is_between = self.within == SplitState::Sql && !self.has_begun;
-        if is_between
-            && self.dialect == Dialect::MySql
-            && let Some(mark) = delimiter(line)
-        {
-            self.delimiter = mark;
+        if self.statement.is_between() && self.statement.changes_delimiter(line) {
             return;
         }
         let mut at = 0;
-        while at < line.len() && self.within != SplitState::Rows {
-            at = self.step(line, at, found);
+        while at < line.len() && !self.has_rows {
+            match self.statement.read(line, &mut at) {
+                SplitStop::LineEnd => {}
+                SplitStop::Delimiter => self.finish(found),
+                SplitStop::Backslash => at += self.command(&line[at..], found),
+            }
         }
         // A truncated line has lost its end. It counts as the last one of the statement.
         if line.len() >= LINE_MAX {
-            self.within = SplitState::Sql;
+            self.statement.close();
             self.finish(found);
         }
-        if self.has_begun || self.within != SplitState::Sql {
-            self.push(b"\n");
-            self.lines_before += 1;
-        } else {
-            self.clear();
+        self.statement.read(b"\n", &mut 0);
+        if self.statement.sql.len() > TEXT_MAX {
+            self.statement.sql = Vec::new();
+            self.is_too_long = true;
         }
     }
 
     /// The last, undelimited statement.
     pub(super) fn end(&mut self) -> Option<SplitStatement> {
         let mut found = Vec::new();
-        self.lines_before = self.lines_before.saturating_sub(1);
+        if self.statement.sql.ends_with(b"\n") {
+            self.statement.sql.pop();
+        }
         self.finish(&mut found);
         found.pop()
-    }
-
-    fn step(&mut self, line: &[u8], at: usize, found: &mut Vec<SplitStatement>) -> usize {
-        let rest = line.get(at..).unwrap_or_default();
-        let length = match &self.within {
-            SplitState::Sql => return at + self.sql(line, at, rest, found),
-            SplitState::Quotes { quote, has_escapes } => {
-                let (length, is_closed) = to_quote(rest, *quote, *has_escapes);
-                if is_closed {
-                    self.within = SplitState::Sql;
-                }
-                length
-            }
-            SplitState::Comment(depth) => {
-                let (length, depth) = to_end_of_comment(rest, *depth, self.dialect);
-                self.within = if depth == 0 { SplitState::Sql } else { SplitState::Comment(depth) };
-                length
-            }
-            SplitState::Dollars(mark) => match find(rest, mark) {
-                Some(found) => {
-                    let length = found + mark.len();
-                    self.within = SplitState::Sql;
-                    length
-                }
-                None => rest.len(),
-            },
-            SplitState::Rows => rest.len(),
-        };
-        self.push(rest.get(..length).unwrap_or_default());
-        at + length
-    }
-
-    fn sql(
-        &mut self,
-        line: &[u8],
-        at: usize,
-        rest: &[u8],
-        found: &mut Vec<SplitStatement>,
-    ) -> usize {
-        let is_mysql = self.dialect == Dialect::MySql;
-        if rest.starts_with(&self.delimiter) {
-            self.finish(found);
-            return self.delimiter.len();
-        }
-        let before = at.checked_sub(1).and_then(|at| line.get(at)).copied();
-        let follows_name = before.is_some_and(is_of_name);
-        let (length, within) = match rest {
-            [b'\\', ..] => return self.command(rest, found),
-            [b'-', b'-', after @ ..]
-                if !is_mysql || after.first().is_none_or(u8::is_ascii_whitespace) =>
-            {
-                (rest.len(), None)
-            }
-            [b'#', ..] if is_mysql => (rest.len(), None),
-            [b'/', b'*', third, ..] if matches!(third, b'!' | b'+' | b'M') && is_mysql => {
-                self.has_begun = true;
-                (2, Some(SplitState::Comment(1)))
-            }
-            [b'/', b'*', ..] => (2, Some(SplitState::Comment(1))),
-            [quote @ (b'\'' | b'"' | b'`'), ..] => {
-                self.has_begun = true;
-                let follows_escape = matches!(before, Some(b'e' | b'E'))
-                    && !at
-                        .checked_sub(2)
-                        .and_then(|at| line.get(at))
-                        .copied()
-                        .is_some_and(is_of_name);
-                let has_escapes = *quote != b'`' && is_mysql || *quote == b'\'' && follows_escape;
-                (1, Some(SplitState::Quotes { quote: *quote, has_escapes }))
-            }
-            [b'$', ..] if !is_mysql && !follows_name => {
-                self.has_begun = true;
-                match dollar_mark(rest) {
-                    Some(mark) => (mark.len(), Some(SplitState::Dollars(mark.to_vec()))),
-                    None => (1, None),
-                }
-            }
-            [first, ..] => {
-                self.has_begun |= !first.is_ascii_whitespace();
-                let delimiter = self.delimiter.first().copied();
-                let is_plain = |byte: &&u8| {
-                    (byte.is_ascii_alphanumeric() || **byte == b'_') && Some(**byte) != delimiter
-                };
-                let plain = rest.iter().skip(1).take_while(is_plain).count();
-                (if is_of_name(*first) { 1 + plain } else { 1 }, None)
-            }
-            [] => (1, None),
-        };
-        self.push(rest.get(..length).unwrap_or_default());
-        if let Some(within) = within {
-            self.within = within;
-        }
-        length
     }
 
     /// A client command, which begins with a backslash: it sends the statement before it, drops it, or concerns only
@@ -304,8 +183,8 @@ impl Splitter {
             match name.first() {
                 Some(b'g' | b'G') => self.finish(found),
                 Some(b'c') => self.clear(),
-                _ if !self.has_begun => return rest.len(),
-                _ => self.push(rest.get(..1).unwrap_or_default()),
+                _ if !self.statement.has_begun => return rest.len(),
+                _ => self.statement.sql.push(b'\\'),
             }
             return if matches!(name.first(), Some(b'g' | b'G' | b'c')) { 2 } else { 1 };
         }
@@ -313,7 +192,8 @@ impl Splitter {
             self.finish(found);
             return 2;
         }
-        let length = name.iter().take_while(|byte| is_of_name(**byte)).count();
+        let length =
+            name.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
         let name = name.get(..length).unwrap_or_default();
         if SENDS.contains(&name) {
             self.finish(found);
@@ -323,98 +203,20 @@ impl Splitter {
         rest.len()
     }
 
-    fn push(&mut self, part: &[u8]) {
-        if self.is_too_long || self.text.len() + part.len() > TEXT_MAX {
-            self.text = Vec::new();
-            self.is_too_long = true;
-            return;
-        }
-        self.text.extend_from_slice(part);
-    }
-
     fn clear(&mut self) {
-        self.text.clear();
-        (self.has_begun, self.is_too_long, self.lines_before) = (false, false, 0);
+        self.statement.take();
+        self.is_too_long = false;
     }
 
     fn finish(&mut self, found: &mut Vec<SplitStatement>) {
-        let (is_too_long, lines_before) = (self.is_too_long, self.lines_before);
-        if self.has_begun {
-            let text = self.text.trim_ascii().to_vec();
-            if self.dialect == Dialect::Postgres && copies(&text) {
-                self.within = SplitState::Rows;
-            }
+        let sql = &self.statement.sql;
+        let lines_before = sql.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let is_too_long = std::mem::take(&mut self.is_too_long) || sql.len() > TEXT_MAX;
+        if let Some(text) = self.statement.take() {
+            self.has_rows = self.dialect == Dialect::Postgres && begins_copy(&text);
             found.push(SplitStatement { text, lines_before, is_too_long });
         }
-        self.clear();
     }
-}
-
-/// The delimiter of a line `DELIMITER //`.
-fn delimiter(line: &[u8]) -> Option<Vec<u8>> {
-    let (word, rest) = line.trim_ascii_start().split_at_checked(b"DELIMITER".len())?;
-    if !word.eq_ignore_ascii_case(b"DELIMITER") || !rest.first()?.is_ascii_whitespace() {
-        return None;
-    }
-    let mark = rest.trim_ascii();
-    let mark = mark.split(u8::is_ascii_whitespace).next().unwrap_or_default();
-    let is_quote = |byte: &u8| matches!(byte, b'\'' | b'"');
-    let from = mark.iter().take_while(|it| is_quote(it)).count();
-    let mark = mark.get(from..).unwrap_or_default();
-    let end = mark.iter().rposition(|it| !is_quote(it)).map_or(0, |last| last + 1);
-    mark.get(..end).filter(|mark| !mark.is_empty()).map(<[u8]>::to_vec)
-}
-
-fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-/// `$tag$` at the beginning of a Postgres text.
-fn dollar_mark(rest: &[u8]) -> Option<&[u8]> {
-    let tag = rest.iter().skip(1).take_while(|it| is_of_name(**it)).count();
-    let mark = rest.get(..tag + 2)?;
-    let is_number = mark.get(1).is_some_and(u8::is_ascii_digit);
-    (mark.ends_with(b"$") && !is_number).then_some(mark)
-}
-
-/// The bytes up to the end of a string or a quoted name, and whether it ends here. A doubled quote is part of it.
-fn to_quote(rest: &[u8], quote: u8, has_escapes: bool) -> (usize, bool) {
-    let mut at = 0;
-    while let Some(byte) = rest.get(at) {
-        match *byte {
-            b'\\' if has_escapes => at += 2,
-            byte if byte == quote && rest.get(at + 1) != Some(&quote) => return (at + 1, true),
-            byte if byte == quote => at += 2,
-            _ => at += 1,
-        }
-    }
-    (rest.len(), false)
-}
-
-/// The bytes up to the end of a comment, and the nesting depth after them.
-fn to_end_of_comment(rest: &[u8], depth: u32, dialect: Dialect) -> (usize, u32) {
-    let (mut at, mut depth) = (0, depth);
-    while let Some(rest) = rest.get(at..).filter(|rest| !rest.is_empty()) {
-        match rest {
-            [b'*', b'/', ..] => {
-                (at, depth) = (at + 2, depth.saturating_sub(1));
-                if depth == 0 {
-                    break;
-                }
-            }
-            [b'/', b'*', ..] if dialect == Dialect::Postgres => {
-                (at, depth) = (at + 2, depth.saturating_add(1));
-            }
-            _ => at += 1,
-        }
-    }
-    (at, depth)
-}
-
-fn copies(text: &[u8]) -> bool {
-    let is_copy = text.get(..5).is_some_and(|it| it.eq_ignore_ascii_case(b"COPY "));
-    let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).peekable();
-    is_copy && std::iter::from_fn(|| words.next()).any(|word| word.eq_ignore_ascii_case(b"STDIN"))
 }
 
 #[cfg(test)]
@@ -440,7 +242,7 @@ mod tests {
     fn the_client_mysql_ends_statements_with_marks_and_commands() {
         let text = "-- a; comment\nSELECT 1\\G\nSELECT ';\\'', \";\", `;`,\n2 /* ; */ # ;\n; SELECT 3\\c SELECT 4\\g\n\
                     DELIMITER //\nCREATE PROCEDURE p() BEGIN SELECT 5; END//\ndelimiter ;\n\\! ls\n\
-                    /*!40101 SET NAMES utf8 */;\nSELECT 6";
+                    /*!40101 SET NAMES utf8 */;\n/*!50003 SET @a = 1; */;SELECT 6";
         assert_eq!(
             texts(text, Dialect::MySql),
             [
@@ -449,6 +251,7 @@ mod tests {
                 "SELECT 4",
                 "CREATE PROCEDURE p() BEGIN SELECT 5; END",
                 "/*!40101 SET NAMES utf8 */",
+                "/*!50003 SET @a = 1; */",
                 "SELECT 6",
             ]
         );
@@ -463,7 +266,7 @@ mod tests {
             [
                 "SELECT 1",
                 "SELECT $$;$$, E'\\';', 'a\\', $f$ $ ; $f$",
-                "/* a /* b; */ ; */ SELECT 2",
+                "SELECT 2",
                 "COPY t FROM stdin",
                 "SELECT a$b$, 4",
             ]
