@@ -305,7 +305,7 @@ fn drop_left_database(wire: &mut Connection, name: &str) -> Result<()> {
     }
 }
 
-/// Refuses to replace a table of another shape, which is somebody else's.
+/// Refuses to replace a table of another shape: another program created it.
 fn refuse_other_scratch(wire: &mut Connection, table: &Scratch) -> Result<()> {
     let Scratch { name, columns, .. } = table;
     let there = format!("SELECT * FROM {name} LIMIT 0");

@@ -224,7 +224,7 @@ impl PageContent for DescribedPost<'_> {
     }
 }
 
-/// As the post prints it.
+/// A table with the numbers and the order of the post.
 fn printed_table(table: &PrintedTable) -> Vec<Block<'static>> {
     let shown = table.columns();
     let mut columns = vec![Column::words("row")];

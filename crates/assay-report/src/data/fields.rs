@@ -135,7 +135,7 @@ const RANKING: &[(&str, &str)] = &[
 const SECONDS: &[(&str, &str)] =
     &[("seconds[].*", "course of a test second by second, in studies of several client counts")];
 
-/// Of an object with the name [`LIMITED_STUDY`].
+/// Fields of the object with the name [`LIMITED_STUDY`].
 const LIMITS: &[(&str, &str)] = &[
     ("verdict", "`passed`, `exceeded`, `undecided` or `failed`"),
     ("judge", "what its limits apply to: `time`, `cpu` or `instructions`"),

@@ -167,8 +167,8 @@ fn bulk_insert_replaces_only_its_own_tables() {
     assert_eq!(bed.number("SELECT COUNT(*) FROM bulk_sbtest2"), 0);
 }
 
-/// As a client that was cut off leaves it; and one that somebody uses. Other tests drop such databases of shared
-/// servers.
+/// A client that was cut off leaves an empty database; one with a table belongs to somebody. These servers are not
+/// shared, because other tests drop such databases.
 #[test]
 fn a_database_left_by_a_client_is_dropped_and_one_in_use_is_not() {
     let in_use = ["CREATE TABLE assay_sbtest1.precious (id INT)", "SELECT 1"];
