@@ -341,7 +341,7 @@ fn median(mut values: Vec<f64>) -> Option<f64> {
     Some(if values.len() % 2 == 1 { upper } else { (values[middle - 1] + upper) / 2.0 })
 }
 
-/// Of the logarithms; `None` for fewer than three pairs.
+/// Correlation of the logarithms; `None` for fewer than three pairs.
 fn correlation(pairs: &[[f64; 2]]) -> Option<f64> {
     if pairs.len() < 3 {
         return None;

@@ -159,7 +159,7 @@ pub(crate) fn contradicting_intervals(files: &ReviewedFiles) -> Vec<String> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct KnownRatio {
     pub(crate) system: String,
-    /// As the files name it.
+    /// The name in the files.
     pub(crate) test: String,
     /// The counted test, if it has another name.
     pub(crate) counted_as: Option<String>,

@@ -15,7 +15,7 @@ use crate::systems::{NamedRelease, release_in};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RateUnit {
     Transactions,
-    /// Of a published table.
+    /// Queries per second, in a published table.
     Queries,
     NewOrders,
 }
